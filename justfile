@@ -27,7 +27,7 @@ bench:
 
 # More runs of the simulation, e.g. `just simulate 1000000`
 simulate runs="250000":
-    WAVECREW_SIM_RUNS={{runs}} cargo nextest run -p wavecrew-core -E 'binary(simulation)'
+    WAVECREW_SIM_RUNS={{runs}} cargo nextest run -p wavecrew-core simulation::
 
 # Look at and accept changed snapshots
 review:

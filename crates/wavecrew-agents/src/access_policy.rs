@@ -1,23 +1,23 @@
-//! What an agent that asks is allowed, by the access of its role. Judges what the agent says it wants to do; what it
-//! then did is checked elsewhere.
+//! Decides what an agent that asks for permission may do, by the access of its role. Only the request counts here; checks
+//! look at what the agent then did.
 
 use std::path::{Component, Path, PathBuf};
 
 use wavecrew_core::engine::Permission;
 use wavecrew_core::team::Access;
 
-use super::launch::Request;
+use super::launch::{Request, may_change_project};
 
-/// What an agent wants to do, as far as it matters here.
+/// What an agent asks permission for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ToolAction {
-    /// Change these files; without names, some.
+    /// Change these files; if empty, unknown ones.
     Write(Vec<String>),
-    /// A command cannot be fenced in.
+    /// Run a command, which cannot be restricted to folders.
     Run,
-    /// Go on in another way, which would wait for a person's word.
+    /// Switch to a mode that waits for a person.
     SwitchMode,
-    /// Reading, searching, thinking, fetching, tools of MCP servers, and what is yet to be invented.
+    /// Reading, searching, fetching, tools of MCP servers, and everything unknown.
     Other,
 }
 
@@ -52,10 +52,7 @@ impl AccessPolicy {
     }
 
     fn writes_project(&self) -> bool {
-        match self.access {
-            Access::ReadOnly => false,
-            Access::Tests | Access::Docs | Access::Source => true,
-        }
+        may_change_project(self.access)
     }
 
     fn may_write(&self, paths: &[String]) -> bool {
@@ -70,7 +67,7 @@ impl AccessPolicy {
     }
 }
 
-/// The path without `.` and `..`, as words: what it points to is not looked at.
+/// The path without `.` and `..`; does not follow links.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -1,41 +1,44 @@
-//! The one interface to everything that does tasks: how a turn is started, how what it prints is understood, and
-//! how the next turn finds the conversation again. What differs between agents is behind it and nowhere else.
+//! The interface to everything that does tasks: how to start a turn, read its output, and resume its conversation.
 
 use std::rc::Rc;
 
-use wavecrew_core::event::StopReason;
+use wavecrew_core::event::{StopReason, TokenUsage};
 
-use super::launch::{Launch, Request, Stdin};
+use super::launch::{Launch, Request};
 use super::output_reader::OutputReader;
-use super::stream::{FailKind, Usage};
+use super::stream::FailKind;
 
 /// A kind of agent.
 pub trait Agent: std::fmt::Debug {
-    /// How one turn is started.
+    /// How to start one turn.
     fn launch(&self, request: &Request<'_>) -> Launch;
 
-    /// Understands what the worker prints, turn after turn. `None` for programs that print what they like and speak
-    /// by their exit code. `before` is what the conversation had used when this worker took it up.
-    fn listener(&self, before: Usage) -> Option<OutputReader>;
+    /// Reads the output of a worker, turn after turn. `None` for programs whose output has no known format. `before` is what
+    /// the conversation had used before this worker resumed it.
+    fn output_reader(&self, _before: TokenUsage) -> Option<OutputReader> {
+        None
+    }
 
-    fn resume_by(&self) -> ResumeBy;
+    fn resume_by(&self) -> ResumeBy {
+        ResumeBy::Never
+    }
 
     /// What a person can do about a failure of this kind.
     fn advice(&self, _failure: FailKind) -> Option<String> {
         None
     }
 
-    /// The line of its stderr which says that it ignores the settings it was started with.
+    /// The line of stderr in which it says that it ignores its settings.
     fn settings_warning(&self, _stderr: &str) -> Option<String> {
         None
     }
 
-    /// Who does this attempt, for an agent that is another one each time: a recording. Or why nobody can.
-    fn part(&self, _of: &AttemptKey<'_>) -> Option<Result<AttemptAgent, String>> {
+    /// For a recording, which is another agent for each attempt: that agent, or why there is none.
+    fn for_attempt(&self, _attempt: &AttemptKey<'_>) -> Option<Result<AttemptAgent, String>> {
         None
     }
 
-    /// What is known of the end of a turn, for a recording.
+    /// For a recording: how the turn ended.
     fn recorded_end(&self, _turn: u32) -> Option<RecordedEnd> {
         None
     }
@@ -44,9 +47,9 @@ pub trait Agent: std::fmt::Debug {
 /// How a recorded turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedEnd {
-    /// By itself: the replay ends in the same way.
+    /// By itself; the replay ends in the same way.
     Ended,
-    /// By a clock, which a replay does not wait for.
+    /// By a time limit, for which a replay does not wait.
     Stopped { stop: StopReason, error: String },
 }
 
@@ -54,21 +57,21 @@ pub enum RecordedEnd {
 pub struct AttemptKey<'a> {
     pub task: &'a str,
     pub attempt: u32,
-    /// Of the row and its instruction.
-    pub print: &'a str,
+    /// The fingerprint of the row and its instruction.
+    pub fingerprint: &'a str,
 }
 
-/// Who does an attempt.
+/// The agent for an attempt.
 pub struct AttemptAgent {
     pub agent: Rc<dyn Agent>,
-    /// What a person should know of it.
-    pub remark: Option<String>,
+    /// A note for the person.
+    pub note: Option<String>,
 }
 
-/// How a conversation with an agent is resumed in another process.
+/// How another process resumes a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumeBy {
-    /// It is not: every turn is a new start, and may begin before the last one ended.
+    /// It cannot: every turn is independent, and may start before the last one has ended.
     Never,
     /// By an id that we choose.
     OurId,
@@ -86,19 +89,8 @@ pub struct Command {
 impl Agent for Command {
     fn launch(&self, request: &Request<'_>) -> Launch {
         Launch {
-            program: self.program.clone(),
             args: self.args.clone(),
-            env: Vec::new(),
-            files: Vec::new(),
-            stdin: Stdin::Text(request.prompt.to_owned()),
+            ..Launch::new(&self.program, request.prompt)
         }
-    }
-
-    fn listener(&self, _before: Usage) -> Option<OutputReader> {
-        None
-    }
-
-    fn resume_by(&self) -> ResumeBy {
-        ResumeBy::Never
     }
 }

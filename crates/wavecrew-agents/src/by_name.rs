@@ -1,4 +1,4 @@
-//! Agents by name, as `--agent` takes them: a known command line, `acp:COMMAND` or `command:COMMAND`.
+//! Agents by their names in `--agent`: a known CLI, `acp:COMMAND` or `command:COMMAND`.
 
 use std::rc::Rc;
 
@@ -18,30 +18,33 @@ pub enum AgentError {
     BadQuotes(String),
 }
 
-/// The agent of this name: `codex` and its kin, `acp:COMMAND` or `command:COMMAND`.
+/// The agent of this name: a known CLI, `acp:COMMAND` or `command:COMMAND`.
 pub fn by_name(name: &str) -> Result<Rc<dyn Agent>, AgentError> {
     if let Some(cli) = cli::by_name(name) {
         return Ok(Rc::new(cli));
     }
     if let Some(command) = name.strip_prefix("acp:") {
-        let (program, args) = words(command)?.ok_or(AgentError::EmptyAcp)?;
+        let (program, args) = split(command)?.ok_or(AgentError::EmptyAcp)?;
         return Ok(Rc::new(Acp { program, args }));
     }
     let Some(command) = name.strip_prefix("command:") else {
         return Err(AgentError::Unknown(name.to_owned()));
     };
-    let (program, args) = words(command)?.ok_or(AgentError::EmptyCommand)?;
+    let (program, args) = split(command)?.ok_or(AgentError::EmptyCommand)?;
     Ok(Rc::new(Command { program, args }))
 }
 
-/// The program of an ACP agent.
-pub fn acp_program(name: &str) -> Option<String> {
-    let (program, _) = words(name.strip_prefix("acp:")?).ok()??;
+/// The program that `acp:COMMAND` or `command:COMMAND` starts.
+pub fn named_program(name: &str) -> Option<String> {
+    let command = name
+        .strip_prefix("acp:")
+        .or_else(|| name.strip_prefix("command:"))?;
+    let (program, _) = split(command).ok()??;
     Some(program)
 }
 
-/// A command as a program and its words.
-fn words(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
+/// A command as a program and its arguments.
+fn split(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
     let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;
     let mut words = words.into_iter();
     Ok(words.next().map(|program| (program, words.collect())))
@@ -49,40 +52,27 @@ fn words(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::launch::{Conversation, Request, Stdin};
-    use std::path::Path;
-
     use super::*;
-    use wavecrew_core::team::Access;
+    use crate::launch::{Request, Stdin};
+    use std::path::Path;
+    use wavecrew_core::event::TokenUsage;
 
     fn request(prompt: &str) -> Request<'_> {
-        Request {
-            prompt,
-            mode: wavecrew_core::id::ExecMode::CsvWave,
-            access: Access::Source,
-            model: None,
-            mcp: None,
-            schema: None,
-            conversation: Conversation::New { id: "" },
-            project: Path::new("/project"),
-            scratch: Path::new("/scratch"),
-            folders: &[],
-            extra: &[],
-        }
+        Request::new(prompt, Path::new("/project"), Path::new("/scratch"))
     }
 
     #[test]
-    fn a_command_is_split_into_words_without_a_shell() {
+    fn a_command_is_split_into_arguments_without_a_shell() {
         let agent = by_name("command:./a.sh 'two words' $HOME").unwrap();
         let launch = agent.launch(&request("do it"));
         assert_eq!(launch.program, "./a.sh");
         assert_eq!(launch.args, ["two words", "$HOME"]);
         assert!(matches!(launch.stdin, Stdin::Text(text) if text == "do it"));
-        assert!(agent.listener(crate::stream::Usage::NONE).is_none());
+        assert!(agent.output_reader(TokenUsage::default()).is_none());
     }
 
     #[test]
-    fn known_agents_go_by_their_name() {
+    fn known_agents_are_found_by_name() {
         for cli in cli::ALL {
             let agent = by_name(cli.name()).unwrap();
             assert_eq!(agent.launch(&request("")).program, cli.name());
@@ -90,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_agent_is_said() {
+    fn an_invalid_name_is_an_error() {
         for (name, why) in [
             ("command:", "needs a program"),
             ("command:  ", "needs a program"),

@@ -1,5 +1,5 @@
-//! Conversations over the stdin and stdout of one process that lives as long as its worker: what is to be written to
-//! it, and what it says. Pure: writes and reads nothing itself.
+//! Conversations over the stdin and stdout of one process that lives as long as its worker: what to write for each message
+//! and each line that was read. Does no I/O.
 
 use std::fmt;
 
@@ -7,31 +7,32 @@ use wavecrew_core::engine::{Reply, WorkerRequest};
 
 use super::stream::AgentEvent;
 
-/// A conversation with one process. A turn begins with [`say`](InteractiveProtocol::say) and is over with the event
-/// [`Final`](AgentEvent::Final) or [`Failed`](AgentEvent::Failed).
+/// The protocol of one process. A turn starts with [`start_turn`](Self::start_turn) and ends with the event
+/// [`Final`](AgentEvent::Final) or [`Failed`](AgentEvent::Failed). The methods return what to write to the process.
 pub trait InteractiveProtocol: fmt::Debug {
-    /// A message of ours that begins a turn. What is to be written.
+    /// Starts a turn with a message.
     #[must_use]
     fn start_turn(&mut self, message: &str) -> String;
 
-    /// Takes in one line.
+    /// Reads one line.
     #[must_use]
     fn read(&mut self, line: &str) -> Received;
 
-    /// Answers a question of the agent, by its id. What is to be written.
+    /// Answers a request of the agent, by its key.
     #[must_use]
-    fn answer(&mut self, question: &str, reply: &Reply) -> String;
+    fn answer(&mut self, key: &str, reply: &Reply) -> String;
 
-    /// Asks the agent to end its turn now; that it is over is received like any other end. What is to be written.
+    /// Asks the agent to end its turn now. The end of the turn arrives like any other.
     #[must_use]
     fn interrupt_turn(&mut self) -> String;
 }
 
-/// What a line meant, and what is to be written because of it.
+/// The meaning of a line.
 #[derive(Debug, Default)]
 pub struct Received {
     pub events: Vec<AgentEvent>,
+    /// What to write to the process.
     pub reply: String,
-    /// What the agent waits to be told, each under an id.
-    pub questions: Vec<(String, WorkerRequest)>,
+    /// Requests that wait for an answer, each with a key.
+    pub requests: Vec<(String, WorkerRequest)>,
 }

@@ -1,6 +1,6 @@
-//! How each agent command line is started: its words, its environment, files it wants and what goes to its stdin.
-//! Pure: builds a [`Launch`] and starts, writes and reads nothing. Secrets never become words of a command line,
-//! which every user of the machine can read; they travel in the environment or in files of the private folder.
+//! How to start the process of one turn: arguments, environment, files and stdin. Builds a [`Launch`] and does no I/O.
+//! Secrets never become arguments, which every user of the machine can read; they go into the environment or into files of
+//! the private folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,92 +11,150 @@ use wavecrew_core::team::Access;
 
 use super::interactive::InteractiveProtocol;
 
-/// How long agents are to wait for a tool of ours: one of them asks people. Where nothing is set, they wait longer.
-pub(crate) const TOOL_PATIENCE: Duration = Duration::from_mins(4);
+/// How long agents wait for our tools, one of which asks a person. Agents without such a setting wait longer.
+pub(crate) const TOOL_TIMEOUT: Duration = Duration::from_mins(4);
 
 /// Which conversation a turn belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conversation<'a> {
-    /// A new one. Its id is a UUID that agents with an option for it take over, so that it is known before the first
-    /// event; the others name theirs in [`Started`](super::stream::AgentEvent::Started).
+    /// A new one. The id is a UUID for agents that let us choose it; the others report theirs in
+    /// [`Started`](super::stream::AgentEvent::Started).
     New { id: &'a str },
-    /// One that a former process began.
+    /// One that an earlier process started.
     Resume { id: &'a str },
 }
 
-/// A server of tools for the worker, spoken to over stdin and stdout.
+/// An MCP server for the worker, over stdin and stdout.
 #[derive(Debug, Clone)]
 pub struct McpServer {
-    /// ASCII letters and digits only: it becomes part of the tools' names. goose takes the name of the program instead.
+    /// ASCII letters and digits only: it becomes part of the tools' names. goose uses the name of the program instead.
     pub name: String,
     pub command: String,
     pub args: Vec<String>,
-    /// For the server alone; may hold secrets.
+    /// For the server only; may contain secrets.
     pub env: Vec<(String, String)>,
+}
+
+impl McpServer {
+    /// The program and its arguments.
+    pub(crate) fn command_line(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.command)
+            .chain(&self.args)
+            .map(String::as_str)
+    }
 }
 
 /// One turn of a worker.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub prompt: &'a str,
-    /// Whether it is talked to once or held open.
     pub mode: ExecMode,
-    /// What of the project its role may change. Agents know "nothing" and "files here"; the engine checks the rest.
+    /// What its role may change in the project. Agents only distinguish "nothing" and "files here"; checks do the rest.
     pub access: Access,
     pub model: Option<&'a str>,
     pub mcp: Option<&'a McpServer>,
-    /// The JSON Schema of the last message, for agents that take one ([`Features::schema`](crate::cli::Features::schema)).
-    pub schema: Option<&'a Value>,
     pub conversation: Conversation<'a>,
     /// The working folder.
     pub project: &'a Path,
-    /// An empty folder of this worker that nobody else reads, outside of the project.
+    /// The worker's private folder, outside the project.
     pub scratch: &'a Path,
-    /// Folders besides the working folder that it may write, whatever its access: the session's own.
+    /// Folders that it may write besides the working folder, whatever its access: the session folder.
     pub folders: &'a [PathBuf],
-    /// Words that the user's configuration adds.
+    /// Further arguments, from the person's settings.
     pub extra: &'a [String],
 }
 
-impl Request<'_> {
-    pub(crate) fn writes_project(&self) -> bool {
-        match self.access {
-            Access::ReadOnly => false,
-            Access::Tests | Access::Docs | Access::Source => true,
+impl<'a> Request<'a> {
+    /// One turn of a new conversation of a worker that may change the project, with nothing else set.
+    pub fn new(prompt: &'a str, project: &'a Path, scratch: &'a Path) -> Self {
+        Self {
+            prompt,
+            mode: ExecMode::CsvWave,
+            access: Access::Source,
+            model: None,
+            mcp: None,
+            conversation: Conversation::New { id: "" },
+            project,
+            scratch,
+            folders: &[],
+            extra: &[],
         }
     }
 
-    /// Whether it needs tools that write at all. Most agents cannot fence them in to some folders.
+    pub(crate) fn writes_project(&self) -> bool {
+        may_change_project(self.access)
+    }
+
+    /// Whether it needs tools that write at all. Most agents cannot restrict them to some folders.
     pub(crate) fn writes(&self) -> bool {
         self.writes_project() || !self.folders.is_empty()
     }
 }
 
-/// What a process gets to read.
+pub(crate) fn may_change_project(access: Access) -> bool {
+    match access {
+        Access::ReadOnly => false,
+        Access::Tests | Access::Docs | Access::Source => true,
+    }
+}
+
+/// The stdin of a process.
 #[derive(Debug)]
 pub enum Stdin {
-    /// This, and then its end: agents wait on an open one for ever.
+    /// This text, then the end: some agents read an open stdin for ever.
     Text(String),
-    /// It stays open, and what comes through it is agreed on by talking.
+    /// It stays open for the messages of a protocol.
     Interactive(Box<dyn InteractiveProtocol>),
 }
 
-/// Everything needed to start a process.
+/// Everything that is needed to start a process.
 #[derive(Debug)]
 pub struct Launch {
-    /// A path, or a name that is looked up on `PATH`.
+    /// A path, or a name to look up on `PATH`.
     pub program: String,
     pub args: Vec<String>,
     /// Added to the inherited environment.
     pub env: Vec<(String, String)>,
-    /// Written, readable by the user alone, before the start.
+    /// To be written before the start, readable only by the user.
     pub files: Vec<(PathBuf, String)>,
     pub stdin: Stdin,
 }
 
 impl Launch {
-    pub(crate) fn args<const N: usize>(&mut self, words: [&str; N]) {
-        self.args.extend(words.map(str::to_owned));
+    /// A program without arguments that reads `prompt` from stdin.
+    pub fn new(program: &str, prompt: &str) -> Self {
+        Self {
+            program: program.to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            files: Vec::new(),
+            stdin: Stdin::Text(prompt.to_owned()),
+        }
+    }
+
+    pub(crate) fn args<const N: usize>(&mut self, args: [&str; N]) {
+        self.args.extend(args.map(str::to_owned));
+    }
+
+    pub(crate) fn option(&mut self, flag: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.args([flag, value]);
+        }
+    }
+
+    /// The conversation, in the flags that most agents share.
+    pub(crate) fn conversation(&mut self, request: &Request<'_>) {
+        match request.conversation {
+            Conversation::New { id } => self.args(["--session-id", id]),
+            Conversation::Resume { id } => self.args(["--resume", id]),
+        }
+    }
+
+    /// The folders outside the project, each with this flag.
+    pub(crate) fn folders(&mut self, flag: &str, request: &Request<'_>) {
+        for folder in request.folders {
+            self.args([flag, &folder.to_string_lossy()]);
+        }
     }
 
     pub(crate) fn env<const N: usize>(&mut self, variables: [(&str, &str); N]) {
@@ -104,12 +162,12 @@ impl Launch {
             .extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
-    /// Adds a file to the scratch folder and returns its path as a word.
+    /// Adds a file to the scratch folder and returns its path.
     pub(crate) fn file(&mut self, request: &Request, name: &str, content: String) -> String {
         let path = request.scratch.join(name);
-        let word = path.to_string_lossy().into_owned();
+        let shown = path.to_string_lossy().into_owned();
         self.files.push((path, content));
-        word
+        shown
     }
 }
 
@@ -133,46 +191,37 @@ pub(crate) fn environment(server: &McpServer) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{self, AgentCli, Claude, Codex, Gemini, Goose, Opencode, Qwen};
+    use crate::cli::claude::Claude;
+    use crate::cli::codex::Codex;
+    use crate::cli::gemini::Gemini;
+    use crate::cli::goose::Goose;
+    use crate::cli::opencode::Opencode;
+    use crate::cli::qwen::Qwen;
+    use crate::cli::{self, AgentCli};
 
     const PROMPT: &str = "do it";
 
     fn with<'a>(cli: &dyn AgentCli, change: impl FnOnce(&mut Request<'a>)) -> Launch {
-        let mut request = Request {
-            prompt: PROMPT,
-            mode: ExecMode::CsvWave,
-            access: Access::Source,
-            model: None,
-            mcp: None,
-            schema: None,
-            conversation: Conversation::New { id: "conversation-1" },
-            project: Path::new("/project"),
-            scratch: Path::new("/scratch"),
-            folders: &[],
-            extra: &[],
-        };
+        let mut request = Request::new(PROMPT, Path::new("/project"), Path::new("/scratch"));
+        request.conversation = Conversation::New { id: "conversation-1" };
         change(&mut request);
         cli.launch(&request)
     }
 
-    fn has(launch: &Launch, words: &[&str]) -> bool {
-        launch.args.windows(words.len()).any(|window| window == words)
+    fn has(launch: &Launch, args: &[&str]) -> bool {
+        launch.args.windows(args.len()).any(|window| window == args)
     }
 
     #[test]
-    fn prompts_and_secrets_are_on_no_command_line() {
+    fn no_prompt_or_secret_is_an_argument() {
         let server = McpServer {
             name: "wavecrew".into(),
             command: "/bin/wavecrew".into(),
             args: vec!["mcp".into(), "--worker".into()],
             env: vec![("WAVECREW_TOKEN".into(), "s3cret".into())],
         };
-        let schema = json!({ "type": "object" });
         for cli in cli::ALL.iter().copied() {
-            let launch = with(cli, |request| {
-                request.mcp = Some(&server);
-                request.schema = Some(&schema);
-            });
+            let launch = with(cli, |request| request.mcp = Some(&server));
             let words = launch.args.join(" ");
             assert!(
                 !words.contains("s3cret") && !words.contains(PROMPT),
@@ -215,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn claude_is_held_open_for_interactive_work() {
+    fn claude_keeps_its_stdin_open_for_an_interactive_task() {
         let launch = with(&Claude, |request| request.mode = ExecMode::Interactive);
         let words = [
             "--input-format",
@@ -228,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_has_the_last_word() {
+    fn arguments_of_the_settings_come_last() {
         let extra = ["--flag".to_owned()];
         for cli in cli::ALL.iter().copied() {
             let launch = with(cli, |request| {

@@ -1,4 +1,4 @@
-//! What differs between agent command lines: how each is started and what its output means. Starts nothing itself.
+//! Agent CLIs: how to start each, and what its output means. Does no I/O and starts no process.
 
 mod access_policy;
 mod acp;
@@ -16,7 +16,7 @@ pub mod transcript;
 
 pub use acp::Acp;
 pub use agent::{Agent, AttemptAgent, AttemptKey, Command, RecordedEnd, ResumeBy};
-pub use by_name::{AgentError, acp_program, by_name};
+pub use by_name::{AgentError, by_name, named_program};
 pub use interactive::{InteractiveProtocol, Received};
 pub use output_reader::OutputReader;
 pub use pools::Pools;

@@ -1,5 +1,4 @@
-//! Listens to a worker: cuts what it prints into lines, has them read, and remembers what they amount to. Lines of
-//! any length pass through memory that is bounded.
+//! Reads the output of a worker: splits it into lines in bounded memory, parses them, and remembers what they say.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +8,9 @@ use wavecrew_core::event::TokenUsage;
 
 use super::cli::AgentCli;
 use super::interactive::{InteractiveProtocol, Received};
-use super::stream::{
-    AgentEvent, End, Expects, Outcome, StreamParser, TurnSummary, Usage, UsageMeter, outcome,
-};
+use super::stream::{AgentEvent, End, Expects, Outcome, StreamParser, TurnSummary, UsageMeter, outcome};
 
-/// Longer lines are dropped and counted. They hold whole files that a tool read; what matters is never so long.
+/// Longer lines are dropped and counted. They contain whole files that a tool read; everything else is shorter.
 const MAX_LINE: usize = 8 << 20;
 /// Files that are remembered as changed.
 const MAX_CHANGED: usize = 10_000;
@@ -21,31 +18,31 @@ const MAX_CHANGED: usize = 10_000;
 #[derive(Debug)]
 pub struct OutputReader {
     source: Source,
-    /// Whether a turn of a conversation is under way.
+    /// The turn of an interactive process.
     turn: Turn,
-    /// What is to be written to the process.
+    /// What to write to the process.
     outgoing: String,
     partial: Partial,
     summary: TurnSummary,
     meter: UsageMeter,
     latest: String,
-    /// What the agent waits to be told, each under the question's id.
-    questions: Vec<(String, WorkerRequest)>,
+    /// Requests that wait for an answer, each with a key.
+    requests: Vec<(String, WorkerRequest)>,
     /// Files that changed after the report, once there is one.
-    late: Option<Vec<String>>,
+    edits_after_report: Option<Vec<String>>,
     changed: BTreeSet<String>,
     /// Lines that were too long to be read.
     pub dropped: u64,
 }
 
-/// Who understands the lines.
+/// What parses the lines.
 #[derive(Debug)]
 enum Source {
-    /// Each turn is a process of its own, which prints.
+    /// Each turn is a process.
     OneShot(&'static dyn AgentCli, StreamParser),
-    /// One process is spoken to, turn after turn.
+    /// One process for all turns.
     Interactive(Option<&'static dyn AgentCli>, Box<dyn InteractiveProtocol>),
-    /// A process that would be spoken to is not there.
+    /// There is no interactive process now.
     Silent(Option<&'static dyn AgentCli>),
 }
 
@@ -53,11 +50,11 @@ enum Source {
 enum Turn {
     Closed,
     Open,
-    /// Over, which nobody was told yet.
-    JustOver,
+    /// It has ended since the last call of [`OutputReader::take_turn_ended`].
+    JustEnded,
 }
 
-/// The beginning of a line whose end has not come yet.
+/// An incomplete line.
 #[derive(Debug)]
 enum Partial {
     Kept(Vec<u8>),
@@ -65,16 +62,16 @@ enum Partial {
 }
 
 impl OutputReader {
-    pub(super) fn new(cli: &'static dyn AgentCli, before: Usage) -> Self {
+    pub(super) fn new(cli: &'static dyn AgentCli, before: TokenUsage) -> Self {
         Self::of(Source::OneShot(cli, StreamParser::new(cli)), before)
     }
 
-    /// For an agent that is spoken to, from [`converse`](Self::converse) on.
-    pub(super) fn interactive(before: Usage) -> Self {
+    /// For an agent that is only interactive, from [`start_interactive`](Self::start_interactive) on.
+    pub(super) fn interactive(before: TokenUsage) -> Self {
         Self::of(Source::Silent(None), before)
     }
 
-    fn of(source: Source, before: Usage) -> Self {
+    fn of(source: Source, before: TokenUsage) -> Self {
         Self {
             source,
             turn: Turn::Closed,
@@ -83,14 +80,14 @@ impl OutputReader {
             summary: TurnSummary::default(),
             meter: UsageMeter::new(before),
             latest: String::new(),
-            questions: Vec::new(),
-            late: None,
+            requests: Vec::new(),
+            edits_after_report: None,
             changed: BTreeSet::new(),
             dropped: 0,
         }
     }
 
-    /// Takes in output as it comes. Whether it held an event.
+    /// Reads a piece of output. Returns whether it contained an event.
     pub fn read(&mut self, chunk: &[u8]) -> bool {
         let Some(first) = memchr(b'\n', chunk) else {
             self.keep(chunk);
@@ -98,53 +95,53 @@ impl OutputReader {
         };
         let last = memrchr(b'\n', chunk).unwrap_or(first);
         self.keep(&chunk[..first]);
-        let mut received = self.end_line();
+        let mut has_event = self.end_line();
         if first < last {
             for line in chunk[first + 1..last].split(|byte| *byte == b'\n') {
-                received |= self.line(line);
+                has_event |= self.line(line);
             }
         }
         self.keep(&chunk[last + 1..]);
-        received
+        has_event
     }
 
-    /// The turn is over: what has no line break at its end is a line too.
+    /// The output is complete: the last line need not end with a line break.
     pub fn end_turn(&mut self) {
         self.end_line();
     }
 
-    /// Another turn begins.
+    /// Another turn starts.
     pub fn next_turn(&mut self) {
         if let Source::OneShot(cli, stream) = &mut self.source {
             *stream = StreamParser::new(*cli);
         }
         self.summary.next_turn();
-        self.late = None;
+        self.edits_after_report = None;
     }
 
-    /// From now on the process is spoken to.
+    /// The process is interactive from now on.
     pub fn start_interactive(&mut self, protocol: Box<dyn InteractiveProtocol>) {
         self.source = Source::Interactive(self.cli(), protocol);
     }
 
-    /// The process that was spoken to is gone.
+    /// The interactive process is gone.
     pub fn stop_interactive(&mut self) {
         if let Source::Interactive(cli, _) = self.source {
             (self.source, self.turn) = (Source::Silent(cli), Turn::Closed);
         }
     }
 
-    /// Whether there is a process that is spoken to.
+    /// Whether there is an interactive process.
     pub fn is_interactive(&self) -> bool {
         matches!(self.source, Source::Interactive(..))
     }
 
-    /// Whether the process that is spoken to is at work.
+    /// Whether the interactive process is in a turn.
     pub fn turn_open(&self) -> bool {
         self.turn == Turn::Open
     }
 
-    /// Begins a turn of the conversation.
+    /// Starts a turn of the interactive process.
     pub fn start_turn(&mut self, message: &str) {
         if let Source::Interactive(_, protocol) = &mut self.source {
             self.outgoing.push_str(&protocol.start_turn(message));
@@ -152,37 +149,37 @@ impl OutputReader {
         }
     }
 
-    /// What the agent asked since this was asked last.
-    pub fn take_questions(&mut self) -> Vec<(String, WorkerRequest)> {
-        std::mem::take(&mut self.questions)
+    /// The agent's requests since the last call.
+    pub fn take_requests(&mut self) -> Vec<(String, WorkerRequest)> {
+        std::mem::take(&mut self.requests)
     }
 
-    /// Answers a question of the agent.
-    pub fn reply(&mut self, question: &str, reply: &Reply) {
+    /// Answers a request of the agent.
+    pub fn reply(&mut self, key: &str, reply: &Reply) {
         if let Source::Interactive(_, protocol) = &mut self.source {
-            self.outgoing.push_str(&protocol.answer(question, reply));
+            self.outgoing.push_str(&protocol.answer(key, reply));
         }
     }
 
-    /// Asks for the end of the turn.
+    /// Asks the agent to end its turn.
     pub fn interrupt_turn(&mut self) {
         if let Source::Interactive(_, protocol) = &mut self.source {
             self.outgoing.push_str(&protocol.interrupt_turn());
         }
     }
 
-    /// What is to be written to the process since this was asked last.
+    /// What to write to the process, since the last call.
     pub fn take_outgoing(&mut self) -> String {
         std::mem::take(&mut self.outgoing)
     }
 
-    /// Whether a turn of the conversation ended since this was asked last.
-    pub fn take_turn_over(&mut self) -> bool {
-        let over = self.turn == Turn::JustOver;
-        if over {
+    /// Whether a turn of the interactive process has ended since the last call.
+    pub fn take_turn_ended(&mut self) -> bool {
+        let ended = self.turn == Turn::JustEnded;
+        if ended {
             self.turn = Turn::Closed;
         }
-        over
+        ended
     }
 
     fn cli(&self) -> Option<&'static dyn AgentCli> {
@@ -196,34 +193,33 @@ impl OutputReader {
         &self.summary
     }
 
-    /// The report is here.
+    /// The worker has reported: changes from now on are edits after the report.
     pub fn note_report(&mut self) {
-        self.late = Some(Vec::new());
+        self.edits_after_report = Some(Vec::new());
     }
 
-    /// Files that changed after it.
-    pub fn late_changes(&self) -> &[String] {
-        self.late.as_deref().unwrap_or_default()
+    pub fn edits_after_report(&self) -> &[String] {
+        self.edits_after_report.as_deref().unwrap_or_default()
     }
 
-    /// What it does right now, in a line.
+    /// What the agent is doing, in one line.
     pub fn latest(&self) -> &str {
         &self.latest
     }
 
-    /// Files that it says it wrote.
+    /// Files that the agent says it wrote.
     pub fn changed(&self) -> impl Iterator<Item = &String> {
         self.changed.iter()
     }
 
-    /// What was used since this was asked last.
-    pub fn take_spent(&mut self) -> TokenUsage {
-        spent(self.meter.take())
+    /// Token usage since the last call.
+    pub fn take_usage(&mut self) -> TokenUsage {
+        self.meter.take()
     }
 
-    /// What was used since then, as far as the turn under way tells of it, if that has changed.
-    pub fn using(&mut self) -> Option<TokenUsage> {
-        self.meter.news().map(spent)
+    /// Token usage since then, including the running turn, if it has changed.
+    pub fn current_usage(&mut self) -> Option<TokenUsage> {
+        self.meter.take_changed()
     }
 
     /// Why the turn ended.
@@ -231,8 +227,8 @@ impl OutputReader {
         outcome(self.cli(), &self.summary, end, expects, stderr)
     }
 
-    /// The answer that ended the turn, as a report: the object that it is or ends with, else all of it, so that an
-    /// agent that answers with prose, or with nothing, is told what is wrong with it.
+    /// The final message of the turn as a report: the JSON object at its end, or else all of it, so that the agent learns
+    /// what is wrong with it.
     pub fn answer(&self) -> Option<String> {
         let (text, structured) = self.summary.answer.as_ref()?;
         if let Some(object) = structured {
@@ -267,7 +263,7 @@ impl OutputReader {
         let Received {
             events,
             reply,
-            questions,
+            requests,
         } = match &mut self.source {
             Source::OneShot(_, stream) => Received {
                 events: stream.line(&line),
@@ -277,12 +273,12 @@ impl OutputReader {
             Source::Silent(_) => Received::default(),
         };
         self.outgoing.push_str(&reply);
-        self.questions.extend(questions);
+        self.requests.extend(requests);
         for event in &events {
             self.summary.on(event);
             self.meter.on(event);
             if self.turn == Turn::Open && matches!(event, AgentEvent::Final { .. } | AgentEvent::Failed(_)) {
-                self.turn = Turn::JustOver;
+                self.turn = Turn::JustEnded;
             }
             match event {
                 AgentEvent::Text(text) => first_line(text).clone_into(&mut self.latest),
@@ -291,8 +287,8 @@ impl OutputReader {
                     first_line(&failure.message).clone_into(&mut self.latest);
                 }
                 AgentEvent::FileChange { path } => {
-                    if let Some(late) = &mut self.late {
-                        late.push(path.clone());
+                    if let Some(files) = &mut self.edits_after_report {
+                        files.push(path.clone());
                     }
                     if self.changed.len() < MAX_CHANGED {
                         self.changed.insert(path.clone());
@@ -301,7 +297,7 @@ impl OutputReader {
                 AgentEvent::Started { .. }
                 | AgentEvent::ToolEnd { .. }
                 | AgentEvent::Question { .. }
-                | AgentEvent::Usage(_)
+                | AgentEvent::Usage(..)
                 | AgentEvent::UsedSoFar(_)
                 | AgentEvent::Final { .. }
                 | AgentEvent::PermissionDenied { .. }
@@ -309,15 +305,6 @@ impl OutputReader {
             }
         }
         !events.is_empty()
-    }
-}
-
-pub(super) fn spent(used: Usage) -> TokenUsage {
-    TokenUsage {
-        input: used.input,
-        cached: used.cached,
-        output: used.output,
-        cost: used.cost,
     }
 }
 
@@ -330,9 +317,10 @@ fn first_line(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Claude, Codex};
+    use crate::cli::claude::Claude;
+    use crate::cli::codex::Codex;
 
-    const SAID: &str = concat!(
+    const OUTPUT: &str = concat!(
         r#"{"type":"thread.started","thread_id":"t-1"}"#,
         "\n",
         r#"{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"done:\n{\"id\":\"ü\"}"}}"#,
@@ -341,63 +329,63 @@ mod tests {
     );
 
     #[test]
-    fn lines_are_whole_however_they_arrive() {
+    fn lines_are_read_whole_in_chunks_of_any_size() {
         for size in [1, 2, 3, 7, 50, 1000] {
-            let mut listener = OutputReader::new(&Codex, Usage::NONE);
-            for chunk in SAID.as_bytes().chunks(size) {
-                listener.read(chunk);
+            let mut reader = OutputReader::new(&Codex, TokenUsage::default());
+            for chunk in OUTPUT.as_bytes().chunks(size) {
+                reader.read(chunk);
             }
-            assert_eq!(listener.answer(), None, "the last line has no end yet");
-            listener.end_turn();
-            assert_eq!(listener.answer().as_deref(), Some(r#"{"id":"ü"}"#), "{size}");
-            assert_eq!(listener.summary().conversation.as_deref(), Some("t-1"));
-            assert_eq!(listener.summary().unknown, 0);
-            assert_eq!(listener.take_spent().output, 3);
-            assert_eq!(listener.take_spent(), TokenUsage::default());
+            assert_eq!(reader.answer(), None, "the last line has no end yet");
+            reader.end_turn();
+            assert_eq!(reader.answer().as_deref(), Some(r#"{"id":"ü"}"#), "{size}");
+            assert_eq!(reader.summary().conversation.as_deref(), Some("t-1"));
+            assert_eq!(reader.summary().unknown, 0);
+            assert_eq!(reader.take_usage().output, 3);
+            assert_eq!(reader.take_usage(), TokenUsage::default());
         }
     }
 
     #[test]
-    fn a_line_without_end_is_dropped_and_the_next_one_is_read() {
-        let mut listener = OutputReader::new(&Codex, Usage::NONE);
+    fn a_line_that_is_too_long_is_dropped() {
+        let mut reader = OutputReader::new(&Codex, TokenUsage::default());
         for _ in 0..9 {
-            assert!(!listener.read(&vec![b'x'; 1 << 20]));
+            assert!(!reader.read(&vec![b'x'; 1 << 20]));
         }
-        assert!(listener.read(b"tail\n"), "it is a sign of life");
-        assert!(listener.read(SAID.as_bytes()));
-        listener.end_turn();
-        assert_eq!((listener.dropped, listener.summary().unknown), (1, 0));
-        assert!(listener.answer().is_some());
+        assert!(reader.read(b"tail\n"), "it counts as activity");
+        assert!(reader.read(OUTPUT.as_bytes()));
+        reader.end_turn();
+        assert_eq!((reader.dropped, reader.summary().unknown), (1, 0));
+        assert!(reader.answer().is_some());
     }
 
     #[test]
-    fn what_a_turn_uses_is_known_before_its_end_and_counted_once() {
-        let mut listener = OutputReader::new(&Claude, Usage::NONE);
+    fn the_usage_of_a_running_turn_is_counted_once() {
+        let mut reader = OutputReader::new(&Claude, TokenUsage::default());
         let usage =
             |output: u64| format!(r#""input_tokens":5,"cache_read_input_tokens":2,"output_tokens":{output}"#);
-        let mut says = |id: &str| {
+        let mut usage_after_message = |id: &str| {
             let message = format!(r#"{{"id":"{id}","content":[],"usage":{{{}}}}}"#, usage(1));
-            listener.read(format!("{{\"type\":\"assistant\",\"message\":{message}}}\n").as_bytes());
-            listener
-                .using()
+            reader.read(format!("{{\"type\":\"assistant\",\"message\":{message}}}\n").as_bytes());
+            reader
+                .current_usage()
                 .map(|spent| (spent.input, spent.cached, spent.output))
         };
-        assert_eq!(says("m-1"), Some((7, 2, 1)));
-        assert_eq!(says("m-1"), None, "the second part of a message");
-        assert_eq!(says("m-2"), Some((14, 4, 2)));
+        assert_eq!(usage_after_message("m-1"), Some((7, 2, 1)));
+        assert_eq!(usage_after_message("m-1"), None, "the second part of a message");
+        assert_eq!(usage_after_message("m-2"), Some((14, 4, 2)));
         let result = format!(r#"{{"type":"result","result":"x","usage":{{{}}}}}"#, usage(60));
-        listener.read(format!("{result}\n").as_bytes());
-        assert_eq!(listener.using().map(|spent| spent.output), Some(60));
-        assert_eq!(listener.take_spent().output, 60);
-        assert_eq!(listener.using(), None);
+        reader.read(format!("{result}\n").as_bytes());
+        assert_eq!(reader.current_usage().map(|spent| spent.output), Some(60));
+        assert_eq!(reader.take_usage().output, 60);
+        assert_eq!(reader.current_usage(), None);
     }
 
     #[test]
-    fn prose_is_handed_on_as_it_is() {
-        let mut listener = OutputReader::new(&Claude, Usage::NONE);
-        listener.read(b"{\"type\":\"result\",\"is_error\":false,\"result\":\" All done. \"}\n");
-        assert_eq!(listener.answer().as_deref(), Some("All done."));
-        listener.next_turn();
-        assert_eq!(listener.answer(), None);
+    fn an_answer_without_json_is_returned_whole() {
+        let mut reader = OutputReader::new(&Claude, TokenUsage::default());
+        reader.read(b"{\"type\":\"result\",\"is_error\":false,\"result\":\" All done. \"}\n");
+        assert_eq!(reader.answer().as_deref(), Some("All done."));
+        reader.next_turn();
+        assert_eq!(reader.answer(), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Which agents draw on the same account: a name for each, from its key, its login and the address of its service,
-//! none of which can be read from the name. And where runs on this machine tell each other about them.
+//! Pools: which agents use the same account. The name of a pool is a hash of key, login and address of the service, so that it
+//! discloses none of them. Also the folder in which the runs on this machine share their pools.
 
 use super::cli::{self, AgentCli};
 use std::collections::BTreeMap;
@@ -8,20 +8,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use wavecrew_core::pool::name_of;
 
-/// Addresses of services other than the usual ones.
+/// Variables with addresses of services other than the default.
 const ADDRESSES: [&str; 3] = ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"];
 
 /// The pools of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pools {
-    /// Names of pools by agent. An agent that is not here has a pool that other runs know nothing of.
+    /// Names of pools by agent. The pool of any other agent is not shared.
     pub by_agent: BTreeMap<String, String>,
-    /// Where runs share what they know.
+    /// Where runs share their pools.
     pub folder: Option<PathBuf>,
 }
 
 impl Pools {
-    /// `named` are the names that the user gave.
+    /// `named` are the names from the settings.
     pub fn find<'a>(
         agents: impl IntoIterator<Item = &'a str>,
         named: &BTreeMap<String, String>,
@@ -38,12 +38,12 @@ impl Pools {
     }
 }
 
-/// Whose login the agent uses: `acp:gemini --acp` that of gemini, `acp:/opt/codex-acp` that of codex.
+/// The CLI whose login the agent uses: gemini for `acp:gemini --acp`, codex for `acp:/opt/codex-acp`.
 fn cli_behind(agent: &str) -> Option<&'static dyn AgentCli> {
-    let Some(words) = agent.strip_prefix("acp:") else {
+    let Some(command) = agent.strip_prefix("acp:") else {
         return cli::by_name(agent);
     };
-    let program = Path::new(words.split_whitespace().next()?)
+    let program = Path::new(command.split_whitespace().next()?)
         .file_name()?
         .to_str()?;
     let name = program.strip_suffix("-acp").unwrap_or(program);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_is_another_pool_and_no_name_tells_it() {
+    fn another_key_is_another_pool() {
         let pool = |variables: &[(&str, &str)]| pools(&["codex"], variables).by_agent["codex"].clone();
         let one = pool(&[("OPENAI_API_KEY", "one")]);
         assert_eq!(one, pool(&[("OPENAI_API_KEY", "one"), ("TERM", "x")]));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn over_a_protocol_the_same_login_is_used() {
+    fn an_acp_agent_uses_the_pool_of_its_cli() {
         for (agent, cli) in [
             ("acp:gemini --acp", "gemini"),
             ("acp:/opt/bin/opencode acp", "opencode"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_share_what_they_are_told_to() {
+    fn programs_share_a_pool_only_by_setting() {
         let found = pools(&["command:./a.sh --fast", "command:./b.sh"], &[]);
         assert_eq!(
             found.by_agent.into_iter().collect::<Vec<_>>(),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_where_users_keep_state() {
+    fn the_folder_is_the_users_state_folder() {
         let folder = |variables| {
             pools(&[], variables)
                 .folder

@@ -1,5 +1,5 @@
-//! Takes secrets out of what is written down: values of the variables that hold keys, and words that look like the
-//! keys of known services. Works on bytes as they come, without reading ahead.
+//! Removes secrets from texts: the values of variables that contain keys, and words that look like the keys of known services.
+//! Works on bytes as they arrive.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -7,14 +7,14 @@ use std::ffi::{OsStr, OsString};
 use memchr::memmem;
 use serde_json::Value;
 
-/// What stands in a secret's place.
+/// Replaces a secret.
 const MASK: &[u8] = b"[redacted]";
 /// Shorter values are placeholders (`none`, `dummy`), and masking them would mask ordinary words.
 const SHORTEST: usize = 8;
-/// A word longer than this is no key; it need not be seen as a whole.
+/// A longer word is not a key, so it need not be complete.
 const LONGEST: usize = 4096;
 
-/// The beginning of a service's keys, and how many characters follow at least.
+/// The prefix of a service's keys, and the least number of characters after it.
 const SHAPES: &[(&[u8], usize)] = &[
     (b"sk-", 20),
     (b"sk_live_", 16),
@@ -37,7 +37,7 @@ const SHAPES: &[(&[u8], usize)] = &[
     (b"eyJhbGciOi", 40),
 ];
 
-/// Endings of the names of variables that hold secrets.
+/// Suffixes of the names of variables that contain secrets.
 const NAMES: &[&str] = &[
     "_API_KEY",
     "_KEY",
@@ -50,8 +50,7 @@ const NAMES: &[&str] = &[
 #[derive(Debug)]
 pub struct Redactor {
     values: Vec<Vec<u8>>,
-    /// Everything that a secret holds or begins with. Looked for in whole pieces first: a worker may print a
-    /// gigabyte, and hardly any of it is worth a look at each word.
+    /// A text without any of these contains no secret. It is searched as a whole first, because a worker may print a gigabyte.
     hints: Vec<memmem::Finder<'static>>,
 }
 
@@ -60,12 +59,12 @@ impl Redactor {
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let secret = |(name, value): (OsString, OsString)| {
             let value = value.into_encoded_bytes();
-            // A path says where a secret is, not what it is.
+            // A path is not a secret itself.
             let fits = holds_secret(&name) && value.len() >= SHORTEST && !value.starts_with(b"/");
             fits.then_some(value)
         };
         let mut values: Vec<_> = variables.into_iter().filter_map(secret).collect();
-        // The longest first, should one be part of another.
+        // The longest first, in case one is part of another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         let known = values.iter().map(Vec::as_slice);
         let hints = known.chain(SHAPES.iter().map(|(prefix, _)| *prefix));
@@ -101,7 +100,7 @@ impl Redactor {
     }
 
     pub fn text(&self, text: &str) -> String {
-        // Secrets are replaced as whole words, so that what was text stays text.
+        // Secrets are replaced as whole words, so the result is valid text.
         String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
     }
 
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_may_go_on_is_not_settled() {
+    fn an_incomplete_word_is_not_settled() {
         assert_eq!(settled(b"a line\n"), 7);
         assert_eq!(settled(b"a lin"), 2);
         assert_eq!(settled(b""), 0);

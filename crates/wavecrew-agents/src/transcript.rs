@@ -1,5 +1,5 @@
-//! A worker's log as a conversation that people read: what was said, which tools ran and how they ended, which files
-//! were written, what it cost. Pure: lines in, rows out. Rows hold no control characters, whatever the worker printed.
+//! A worker's log as a conversation for people: messages, tools and their results, written files, usage. Does no I/O. Rows
+//! contain no control characters, whatever the worker printed.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,12 @@ use wavecrew_core::event::TokenUsage;
 use wavecrew_core::sanitise::sanitise;
 
 use super::cli::AgentCli;
-use super::output_reader::spent;
-use super::stream::{AgentEvent, StreamParser, Usage, UsageMeter};
+use super::stream::{AgentEvent, StreamParser, UsageMeter};
 
-/// Of a longer text the first lines and the last are shown.
+/// Lines shown of the start of a longer text, and of its end.
 const SHOWN: usize = 8;
 const LAST: usize = 3;
-/// Of a longer line the beginning.
+/// Characters shown of a longer line.
 const WIDE: usize = 400;
 
 /// How much of long texts is shown.
@@ -23,11 +22,11 @@ pub enum Folding {
     Full,
 }
 
-/// What a row is about; whoever shows it chooses a colour.
+/// What a row is about; the display chooses a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Heading,
-    Said,
+    Message,
     Tool,
     /// What a tool printed.
     Output,
@@ -50,13 +49,13 @@ pub struct Transcript {
     meter: UsageMeter,
     rows: Vec<Row>,
     turn: u32,
-    /// The turn is over; whatever comes belongs to the next one.
-    over: bool,
-    /// Words that came in pieces and may go on.
-    speech: String,
-    /// What was said last: the answer repeats it.
-    last_said: String,
-    /// Calls under way: whether each is a command.
+    /// The turn has ended; the next event belongs to the next one.
+    ended: bool,
+    /// The pieces of a message that may be incomplete.
+    pieces: String,
+    /// The final message usually repeats it.
+    last_message: String,
+    /// Running calls.
     open: BTreeMap<String, Call>,
     /// The call that the latest row is about.
     latest: String,
@@ -72,18 +71,18 @@ struct Call {
 }
 
 impl Transcript {
-    /// `reasons` are what was said to the worker before turn 2, 3, ..., where that is known.
+    /// `reasons` says why turns 2, 3, ... were needed, if that is known.
     pub fn new(cli: &'static dyn AgentCli, folding: Folding, reasons: BTreeMap<u32, String>) -> Self {
         Self {
             cli,
             stream: StreamParser::new(cli),
             folding,
-            meter: UsageMeter::new(Usage::NONE),
+            meter: UsageMeter::new(TokenUsage::default()),
             rows: Vec::new(),
             turn: 1,
-            over: false,
-            speech: String::new(),
-            last_said: String::new(),
+            ended: false,
+            pieces: String::new(),
+            last_message: String::new(),
             open: BTreeMap::new(),
             latest: String::new(),
             reasons,
@@ -91,15 +90,15 @@ impl Transcript {
         }
     }
 
-    /// What a line of the log adds.
+    /// The rows of a line of the log.
     #[must_use]
     pub fn line(&mut self, line: &str) -> Vec<Row> {
         for event in self.stream.line(line) {
-            if self.over && !matches!(event, AgentEvent::Unknown { .. }) {
+            if self.ended && !matches!(event, AgentEvent::Unknown { .. }) {
                 self.next_turn();
             }
             if !matches!(event, AgentEvent::Text(_)) {
-                self.end_speech();
+                self.end_message();
             }
             self.event(event, line);
         }
@@ -109,7 +108,7 @@ impl Transcript {
     /// The log has ended.
     #[must_use]
     pub fn finish(&mut self) -> Vec<Row> {
-        self.end_speech();
+        self.end_message();
         if self.unknown > 0 {
             let text = format!("{} events of kinds that this version does not know", self.unknown);
             self.row(Tone::Aside, &text);
@@ -134,9 +133,9 @@ impl Transcript {
             }
             AgentEvent::Text(text) => {
                 if self.cli.facts().text_in_pieces {
-                    self.speech.push_str(&text);
+                    self.pieces.push_str(&text);
                 } else {
-                    self.says(&text);
+                    self.message(&text);
                 }
             }
             AgentEvent::ToolStart { id, name, summary } => self.tool_start(id, name, &summary),
@@ -147,10 +146,10 @@ impl Transcript {
                 output,
             } => self.tool_end(&id, ok, exit_code, &output),
             AgentEvent::FileChange { path } => self.row(Tone::Tool, &format!("± {path}")),
-            AgentEvent::Usage(_) | AgentEvent::UsedSoFar(_) => self.meter.on(&event),
+            AgentEvent::Usage(..) | AgentEvent::UsedSoFar(_) => self.meter.on(&event),
             AgentEvent::Final { text, .. } => {
-                if !text.trim().is_empty() && text.trim() != self.last_said.trim() {
-                    self.says(&text);
+                if !text.trim().is_empty() && text.trim() != self.last_message.trim() {
+                    self.message(&text);
                 }
                 self.end_turn();
             }
@@ -163,16 +162,16 @@ impl Transcript {
             AgentEvent::Question { tool, .. } => {
                 self.row(Tone::Tool, &format!("asks whether it may use {tool}"));
             }
-            // Warnings and banners, and what it wrote to standard error.
+            // Warnings, banners and standard error.
             AgentEvent::Unknown { kind } if kind == "text" => self.row(Tone::Aside, line),
             AgentEvent::Unknown { .. } => self.unknown += 1,
         }
     }
 
     fn next_turn(&mut self) {
-        self.over = false;
+        self.ended = false;
         self.turn += 1;
-        // A new process: nothing of the old one is under way any more.
+        // A new process: the calls of the old one have ended.
         self.open.clear();
         let heading = match self.reasons.get(&self.turn) {
             Some(reason) => format!("turn {} · sent back: {reason}", self.turn),
@@ -181,15 +180,15 @@ impl Transcript {
         self.row(Tone::Heading, &heading);
     }
 
-    fn says(&mut self, text: &str) {
-        text.clone_into(&mut self.last_said);
-        self.text(Tone::Said, "", text);
+    fn message(&mut self, text: &str) {
+        text.clone_into(&mut self.last_message);
+        self.text(Tone::Message, "", text);
     }
 
-    fn end_speech(&mut self) {
-        let speech = std::mem::take(&mut self.speech);
-        if !speech.trim().is_empty() {
-            self.says(&speech);
+    fn end_message(&mut self) {
+        let message = std::mem::take(&mut self.pieces);
+        if !message.trim().is_empty() {
+            self.message(&message);
         }
     }
 
@@ -207,7 +206,7 @@ impl Transcript {
 
     fn tool_end(&mut self, id: &str, ok: bool, exit_code: Option<i64>, output: &str) {
         let call = self.open.remove(id);
-        // Side by side with others, it must be said whose end this is.
+        // Other calls started in between.
         if let Some(call) = call.as_ref().filter(|_| self.latest != id) {
             self.row(Tone::Tool, &format!("▸ {}, from before", call.name));
         }
@@ -223,8 +222,8 @@ impl Transcript {
     }
 
     fn end_turn(&mut self) {
-        self.over = true;
-        let used = spent(self.meter.take());
+        self.ended = true;
+        let used = self.meter.take();
         if !used.is_nothing() {
             self.row(Tone::Aside, &format!("used {}", usage(&used)));
         }

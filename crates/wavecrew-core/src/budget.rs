@@ -1,4 +1,4 @@
-//! What a run may use: limits, prices, and whether one more worker fits. Pure: what was used comes in.
+//! Budgets: limits, prices, and whether one more worker fits. Pure: usage comes in as arguments.
 
 use crate::event::TokenUsage;
 use crate::time::human;
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Limits that a person set; none where there is nothing.
+/// Limits that a person set.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {
-    /// Of the whole session, in US dollars.
+    /// For the whole session, in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Of the whole session: what went in, cached or not, and what came out.
+    /// For the whole session: input, cached or not, and output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Of all runs of the session, without the breaks between them.
+    /// For all runs of the session, without the breaks between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct Budget {
     pub task_tokens: Option<u64>,
 }
 
-/// What one attempt is expected to use, for as long as none has ended.
+/// The expected usage of an attempt, until one has ended.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ExpectedUsage {
     pub cost: f64,
@@ -36,9 +36,9 @@ pub struct ExpectedUsage {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Totals {
     pub spent: TokenUsage,
-    /// Tokens that nobody knows the price of.
+    /// Tokens without a known price.
     pub unpriced: u64,
-    /// Attempts that told what they used.
+    /// Attempts with known usage.
     pub attempts: u32,
 }
 
@@ -50,7 +50,7 @@ impl Totals {
         }
     }
 
-    /// What another attempt is going to use, as far as can be told from those before it.
+    /// The expected usage of another attempt: the mean of those before it.
     fn expected(&self, default: ExpectedUsage) -> ExpectedUsage {
         match self.attempts {
             0 => default,
@@ -66,16 +66,16 @@ impl Totals {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReachedLimit {
     pub why: String,
-    /// The flag that makes room.
+    /// The flag that raises the limit.
     pub go_on: String,
 }
 
-/// Everything that a limit is compared with.
+/// What limits are compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetUse {
     pub totals: Totals,
     pub time: Duration,
-    /// Workers that run and have not told yet.
+    /// Running workers whose usage is not known yet.
     pub unsettled: usize,
     pub default: ExpectedUsage,
 }
@@ -85,7 +85,7 @@ impl Budget {
         *self == Self::default()
     }
 
-    /// These limits, and the other's where these say nothing.
+    /// These limits, completed with those of `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl Budget {
         }
     }
 
-    /// The limits that leave no room for one more worker beside those that run.
+    /// The limits that leave no room for one more worker.
     pub fn reached(&self, used: &BudgetUse) -> Vec<ReachedLimit> {
         let expected = used.totals.expected(used.default);
         let workers = used.unsettled + 1;
@@ -106,7 +106,7 @@ impl Budget {
             let spent = used.totals.spent.cost.unwrap_or(0.0);
             let workers = u32::try_from(workers).map_or(f64::MAX, f64::from);
             let need = spent + expected.cost * workers;
-            // A hair more than the limit is a matter of rounding.
+            // Tolerates rounding.
             if spent >= most || need > most * (1.0 + 1e-9) {
                 let next = more(spent < most, || dollars(expected.cost));
                 all.push(ReachedLimit {
@@ -141,7 +141,7 @@ impl Budget {
         all
     }
 
-    /// Why a task may use no more.
+    /// Why a task may not use more.
     pub fn task_reached(&self, spent: &TokenUsage) -> Option<String> {
         if let (Some(most), Some(cost)) = (self.task_cost, spent.cost)
             && cost >= most
@@ -174,7 +174,7 @@ fn more(room: bool, what: impl FnOnce() -> String) -> String {
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Of input that came from the service's cache.
+    /// For cached input.
     pub cached: f64,
 }
 
@@ -191,15 +191,15 @@ impl Price {
     }
 }
 
-/// Prices by the beginning of a model's name; the longest that fits counts.
+/// Prices by prefix of the model's name; the longest prefix wins.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Prices(pub BTreeMap<String, Price>);
 
 impl Prices {
-    /// What was used, with its cost: as told, else by the price of the model, else by that of the agent.
+    /// Adds the cost: as reported, else by the price of the model, else by that of the agent.
     #[must_use]
     pub fn with_cost(&self, spent: TokenUsage, model: Option<&str>, agent: &str) -> TokenUsage {
-        // Agents that know no price say 0, which is not the same as free.
+        // Agents that know no price report 0, which does not mean free.
         if spent.cost.is_some_and(|cost| cost > 0.0) || spent.tokens() == 0 {
             return spent;
         }

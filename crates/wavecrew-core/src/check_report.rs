@@ -1,4 +1,4 @@
-//! What a check process prints about a claim: one JSON object on a line of its own, read by the run that started it.
+//! What a check process prints: one JSON object on one line, for the run that started it.
 
 use crate::engine::{CheckFindings, CheckOutcome};
 use crate::event::Verdict;

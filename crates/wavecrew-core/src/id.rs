@@ -40,7 +40,7 @@ impl fmt::Display for IdProblem {
     }
 }
 
-pub const MAX_ID_LEN: usize = 100;
+const MAX_ID_LEN: usize = 100;
 
 /// Checks an id against the rules of `tasks.csv`.
 pub fn check_task_id(id: &str) -> Result<(), IdProblem> {

@@ -1,5 +1,5 @@
-//! How hard the service behind one account may be asked: waits that grow, and workers at a time that shrink by half
-//! and grow by one. Pure: time and chance come in; who shares a pool, and by which file, is not known here.
+//! Rate limits of one account: waits that double, and a number of concurrent workers that halves on refusals and grows by
+//! one. Pure: time and randomness come in as arguments.
 
 use crate::event::StopReason;
 use crate::time::Timestamp;
@@ -10,47 +10,47 @@ use xxhash_rust::xxh3::Xxh3;
 /// The first wait after a refusal; doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-/// An account that is used up does not come back in seconds.
+/// A used-up quota does not come back in seconds.
 const FIRST_QUOTA_WAIT: Duration = Duration::from_mins(1);
 const LONGEST_QUOTA_WAIT: Duration = Duration::from_mins(30);
-/// Longer than any window of a service; what is told beyond it is taken for a mistake.
+/// Longer than any quota window; a longer wait is treated as a mistake.
 const LONGEST_TOLD: Duration = Duration::from_hours(7 * 24);
-/// Added to a told wait, so that those who were told the same do not come back in the same instant.
+/// Added to a wait that the service asked for, so that workers do not return at the same instant.
 const LONGEST_JITTER: Duration = Duration::from_secs(10);
-/// In a window.
+/// Workers at a time.
 const ONE: u32 = 1000;
-/// A window of so many workers limits nobody, and is forgotten.
+/// A limit this high is dropped.
 const WIDE: u32 = 64 * ONE;
 
-/// What is known of the service behind one account.
+/// The state of one account of a service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pool {
-    /// Nothing starts before.
+    /// Nothing starts before this time.
     pub until: Timestamp,
     /// Refusals in a row.
     pub strikes: u32,
-    /// When the latest of them came.
+    /// When the latest refusal came.
     pub refused_at: Timestamp,
     pub reason: LimitKind,
-    /// Workers at a time, in thousandths; none while there was no reason for a limit.
+    /// Workers at a time, in thousandths; none without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 }
 
-/// What a service has too little of.
+/// Which limit a service enforces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
-    /// Of requests in a short time, its own strength included.
+    /// Requests in a short time, or overload.
     #[default]
     RateLimited,
-    /// Of what the account may use.
+    /// The account's quota.
     Quota,
 }
 
 impl LimitKind {
-    /// Whether a worker that ended so met a limit that time lifts.
+    /// The limit that a worker with this stop reason met.
     pub fn of(stop: StopReason) -> Option<Self> {
         match stop {
             StopReason::RateLimited => Some(Self::RateLimited),
@@ -78,33 +78,33 @@ impl LimitKind {
     }
 }
 
-/// What a worker of the pool met with.
+/// What happened to a worker of the pool.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PoolEvent {
     Refused(Refusal),
-    /// Everything went well for a worker that was started then.
+    /// The service served a worker that started at this time.
     Served {
         began: Timestamp,
     },
 }
 
-/// A worker that the service turned away.
+/// The service refused a worker.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Refusal {
     pub at: Timestamp,
-    /// When the worker was started.
+    /// When the worker started.
     pub began: Timestamp,
     pub reason: LimitKind,
     /// The wait that the service asked for.
     pub retry_after: Option<Duration>,
-    /// Workers of the pool at that time, this one included.
+    /// Running workers of the pool, including this one.
     pub running: usize,
-    /// Any number: spreads those who wait for the same.
+    /// A random number, for jitter.
     pub random: u64,
 }
 
 impl Pool {
-    /// Whether one more may start beside those that run.
+    /// Whether one more worker may start.
     pub fn may_start(&self, now: Timestamp, running: usize) -> bool {
         now >= self.until && self.window.is_none_or(|window| running < slots(window))
     }
@@ -112,7 +112,7 @@ impl Pool {
     pub fn apply(&mut self, event: &PoolEvent) {
         match event {
             PoolEvent::Refused(refusal) => self.refused(refusal),
-            // One from before the latest refusal says nothing about the time after it.
+            // A worker from before the latest refusal does not count.
             PoolEvent::Served { began } if *began <= self.refused_at => {}
             PoolEvent::Served { .. } => {
                 self.strikes = 0;
@@ -123,7 +123,7 @@ impl Pool {
     }
 
     fn refused(&mut self, refusal: &Refusal) {
-        // Those that ran side by side meet the same wall: it counts once.
+        // Workers that ran side by side meet the same limit: it counts once.
         if self.strikes == 0 || refusal.began > self.refused_at {
             self.strikes = self.strikes.saturating_add(1);
             let running = u32::try_from(refusal.running).unwrap_or(u32::MAX).min(WIDE / ONE) * ONE;
@@ -152,7 +152,7 @@ impl Pool {
     }
 }
 
-/// The name of the pool of an agent with these credentials. Says nothing about them, and does as a file name.
+/// The name of the pool of these credentials: a hash that can be a file name.
 pub fn name_of<'a>(agent: &str, credentials: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Xxh3::new();
     for credential in credentials {
@@ -167,7 +167,7 @@ fn slots(window: u32) -> usize {
     (window / ONE).max(1) as usize
 }
 
-/// A part of the length, by chance.
+/// A random part of the duration.
 fn part(whole: Duration, random: u64) -> Duration {
     let thousandths = u32::try_from(random % 1001).expect("at most a thousand");
     whole * thousandths / 1000

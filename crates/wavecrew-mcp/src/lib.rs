@@ -1,7 +1,7 @@
-//! wavecrew over the Model Context Protocol, on stdin and stdout only: `worker` serves the tools of one worker,
-//! `server` those of any client, `job` is the process that runs a client's table.
+//! wavecrew over the Model Context Protocol, on stdin and stdout: `worker` serves the tools of one worker, `server` those of
+//! any client, `job` is the process that runs a client's table.
 //!
-//! Owns names, arguments and answers of the tools. What they do is done by the crates below it.
+//! Owns the names, arguments and answers of the tools.
 
 mod agents;
 mod answer;
@@ -16,7 +16,7 @@ use rmcp::model::{ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt};
 use std::io;
 
-/// A server without tools, for agents that were started by one of ours: they must not start others.
+/// A server without tools, for agents that wavecrew started: they must not start others.
 pub fn serve_nothing() -> io::Result<()> {
     serve(Nothing)
 }
@@ -36,13 +36,13 @@ fn serve(server: impl ServerHandler) -> io::Result<()> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        // A client that leaves before it has introduced itself wanted nothing.
+        // The client left before it initialised.
         let Ok(running) = server.serve(rmcp::transport::stdio()).await else {
             return Ok(());
         };
         running.waiting().await.map(drop).map_err(io::Error::other)
     })?;
-    // A read of stdin that is still under way must not hold up the end.
+    // A pending read of stdin must not delay the end.
     runtime.shutdown_background();
     Ok(())
 }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_the_same_in_all_words() {
+    fn arguments_flags_and_budget_agree() {
         let limits = budget(Some(0.5), Some(7), Some(60)).unwrap();
         assert_eq!(
             flags(&limits),

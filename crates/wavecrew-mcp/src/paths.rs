@@ -1,4 +1,4 @@
-//! The project folder of a server: nothing outside of it is read or written through a tool.
+//! The project folder of a server. Tools read and write nothing outside it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ impl Root {
         &self.0
     }
 
-    /// A table that is there.
+    /// An existing table.
     pub fn existing(&self, path: &str) -> Result<PathBuf, String> {
         self.found(path, "csv ")
     }
 
-    /// A file that is there.
+    /// An existing file.
     pub fn file(&self, path: &str) -> Result<PathBuf, String> {
         self.found(path, "")
     }
@@ -31,7 +31,7 @@ impl Root {
         self.inside(path, found)
     }
 
-    /// A file that may have to be made, in a folder that is there.
+    /// A file that need not exist, in an existing folder.
     pub fn new_file(&self, path: &str) -> Result<PathBuf, String> {
         let full = self.0.join(path);
         let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
@@ -46,7 +46,7 @@ impl Root {
         self.inside(path, folder.join(name))
     }
 
-    /// A folder that is there.
+    /// An existing folder.
     pub fn folder(&self, path: &str) -> Result<PathBuf, String> {
         let full = self.0.join(path);
         let found = full

@@ -1,5 +1,4 @@
-//! What one test run showed: tests, coverage of the files in scope, and what a person has to know beside the figures.
-//! Plain data and arithmetic; how it was found out is elsewhere.
+//! The result of a test run: outcomes, coverage of the files in scope, and notes for a person. Plain data and arithmetic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,15 +10,15 @@ use serde::{Deserialize, Serialize};
 pub struct Measurement {
     pub tests: Vec<TestCase>,
     pub coverage: Coverage,
-    /// Tests whose outcome changed between runs. They stay in `tests` and are left out of the pass rate.
+    /// Tests whose outcome changed between runs. They stay in `tests` and do not count in the pass rate.
     pub flaky: Vec<Flaky>,
     pub notes: Vec<Note>,
 }
 
-/// A test by its file and its full name. Two tests of one name in one file are told apart by their number.
+/// A test by its file and full name. Tests with the same name in one file are numbered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TestId {
-    /// Relative to the project's root where it lies below it; empty when the report does not tell.
+    /// Relative to the project's root if it is below it; empty when the report does not name it.
     pub file: String,
     pub name: String,
 }
@@ -33,7 +32,7 @@ impl TestId {
         }
     }
 
-    /// Whether a framework that was asked for names means this test.
+    /// Whether a framework uses this name for the test.
     pub fn is_called(&self, name: &str) -> bool {
         self.to_string() == name || self.node_id() == name
     }
@@ -79,7 +78,7 @@ pub enum TestOutcome {
     Failed {
         message: String,
     },
-    /// Set-up or tear-down broke, so that the test says nothing about the code.
+    /// Setup or teardown failed, so that the outcome says nothing about the code.
     Error {
         message: String,
     },
@@ -97,7 +96,7 @@ pub enum TestOutcome {
 }
 
 impl TestOutcome {
-    /// What a person or an agent needs to repair it.
+    /// The message or reason.
     pub fn text(&self) -> &str {
         match self {
             Self::Passed => "",
@@ -106,7 +105,6 @@ impl TestOutcome {
         }
     }
 
-    /// Failed, broken or not loaded: what makes a suite red.
     pub fn is_failing(&self) -> bool {
         match self {
             Self::Failed { .. } | Self::Error { .. } | Self::Unloaded { .. } => true,
@@ -114,7 +112,7 @@ impl TestOutcome {
         }
     }
 
-    /// The kind without its text: two runs that fail with different addresses in their messages agree.
+    /// The outcome without its message, which may differ between runs.
     pub(crate) fn kind(&self) -> std::mem::Discriminant<Self> {
         std::mem::discriminant(self)
     }
@@ -129,7 +127,7 @@ pub struct Flaky {
     pub passed: usize,
 }
 
-/// Something beside the figures, with what to do about it.
+/// Advice besides the figures, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     pub what: String,
@@ -137,29 +135,29 @@ pub struct Note {
     pub fix: Option<String>,
 }
 
-/// What is known without a coverage tool.
 pub(crate) const NO_COVERAGE: &str = "only the pass rate is known";
-/// What is known without a tool that makes mutants.
 pub(crate) const NO_MUTANTS: &str = "no mutants were tried";
 
 impl Note {
-    /// A tool that has to be installed before more can be known.
-    pub(crate) fn missing_tool(what: &str, so: &str, fix: String) -> Self {
+    /// A missing tool, and what cannot be measured without it.
+    pub(crate) fn missing_tool(what: &str, consequence: &str, fix: String) -> Self {
         Self {
-            what: format!("{what}: {so}"),
+            what: format!("{what}: {consequence}"),
             fix: Some(fix),
         }
     }
 
     pub fn names_missing_tool(&self) -> bool {
-        [NO_COVERAGE, NO_MUTANTS].iter().any(|so| self.what.ends_with(so))
+        [NO_COVERAGE, NO_MUTANTS]
+            .iter()
+            .any(|end| self.what.ends_with(end))
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Coverage {
-    /// No tool, no report, or not asked for; a note says which.
+    /// No tool, no report, or not requested; a note names the reason.
     #[default]
     Unknown,
     Known {
@@ -170,7 +168,7 @@ pub enum Coverage {
 /// One file in scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileCoverage {
-    /// Relative to the project's root where it lies below it.
+    /// Relative to the project's root if it is below it.
     pub path: String,
     #[serde(rename = "standing")]
     pub status: CoverageStatus,
@@ -179,7 +177,7 @@ pub struct FileCoverage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<Ratio>,
     pub uncovered: Vec<LineRange>,
-    /// The lines of code that no test ran, one by one: what several runs leave uncovered is what all of them have here.
+    /// All lines that no test ran. The intersection over several runs is what all of them leave uncovered.
     pub missed: Vec<u32>,
 }
 
@@ -188,11 +186,11 @@ pub struct FileCoverage {
 pub enum CoverageStatus {
     /// The coverage tool reported it.
     Measured,
-    /// The tool says nothing about it because no test loads it: it counts with 0 %, its lines of code are estimated.
+    /// No test loads it, so the tool does not report it: it counts as 0 %, its lines of code are estimated.
     NotLoaded,
-    /// The project's coverage settings leave it out: it counts in no figure.
+    /// The project's coverage settings exclude it: it does not count.
     Excluded,
-    /// It does not parse, so that no tool can count its lines: its lines of code are estimated, none is covered.
+    /// It has syntax errors, so no tool can measure it: it counts as 0 %, its lines of code are estimated.
     Broken,
 }
 
@@ -203,7 +201,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// In percent; nothing to cover is all covered, as the frameworks have it.
+    /// In percent; 100 if there is nothing to cover, as in the frameworks.
     pub fn percent(self) -> f64 {
         if self.total == 0 {
             return 100.0;
@@ -242,7 +240,7 @@ impl std::fmt::Display for LineRange {
     }
 }
 
-/// How often each line and branch of a file ran: what every coverage format comes down to.
+/// How often each line of a file ran: the common denominator of all coverage formats.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hits {
     pub lines: BTreeMap<u32, u64>,
@@ -250,7 +248,7 @@ pub struct Hits {
 }
 
 impl Hits {
-    /// Uncovered lines become one range when no covered line lies between them: what is no code does not part them.
+    /// Uncovered lines become one range when no covered line is between them; comments and blank lines do not split it.
     pub fn into_coverage(self, path: String) -> FileCoverage {
         let mut uncovered: Vec<LineRange> = Vec::new();
         let mut open = false;
@@ -296,7 +294,7 @@ impl Coverage {
         }
     }
 
-    /// Lines of all files in scope but those that the project leaves out. `None` when nothing was measured.
+    /// Lines of all files in scope, except excluded ones. `None` when nothing was measured.
     pub fn lines(&self) -> Option<Ratio> {
         self.sum(|file| Some(file.lines))
     }
@@ -316,9 +314,8 @@ impl Coverage {
 }
 
 impl Measurement {
-    /// Passed among all that had to pass: failures, errors, files that do not load and expected failures count against
-    /// it, and so do tests that are skipped now and were not among `skipped_before`. Flaky tests do not count at all.
-    /// `None` when nothing is left to count.
+    /// Passed tests among all that had to pass. Failures, errors, unloaded files, expected failures, and tests that are skipped
+    /// now and were not in `skipped_before` count as not passed. Flaky tests do not count. `None` when no test counts.
     pub fn pass_rate(&self, skipped_before: &BTreeSet<TestId>) -> Option<Ratio> {
         let flaky: BTreeSet<&TestId> = self.flaky.iter().map(|f| &f.id).collect();
         let mut rate = Ratio::default();
@@ -342,13 +339,13 @@ impl Measurement {
         self.tests.iter().filter(skipped).map(|t| t.id.clone()).collect()
     }
 
-    /// Failed, broken and unloaded tests, flaky ones too.
+    /// Failed, erroneous and unloaded tests, flaky ones too.
     pub fn failing(&self) -> impl Iterator<Item = &TestCase> {
         self.tests.iter().filter(|t| t.outcome.is_failing())
     }
 }
 
-/// Gives tests that share file and name a number, so that an id names one test.
+/// Numbers tests with the same file and name, so that an id identifies one test.
 pub(crate) fn number_namesakes(tests: &mut [TestCase]) {
     let mut seen: BTreeMap<TestId, usize> = BTreeMap::new();
     for test in tests {
@@ -376,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pass_rate_is_strict() {
+    fn only_passed_tests_raise_the_pass_rate() {
         let text = String::new;
         let mut m = Measurement {
             tests: vec![
@@ -402,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_down_is_read_back() {
+    fn a_measurement_is_read_back_from_json() {
         let m = Measurement {
             tests: vec![
                 test("a", TestOutcome::Passed),
@@ -429,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_bridge_what_is_no_code() {
+    fn uncovered_ranges_span_lines_without_code() {
         let lines = [(1, 1), (3, 0), (7, 0), (8, 2), (9, 0), (12, 4)].into();
         let file = Hits {
             lines,
@@ -442,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn files_left_out_by_the_project_count_in_no_figure() {
+    fn excluded_files_do_not_count() {
         let file = |status, covered| FileCoverage {
             path: "a".to_owned(),
             status,

@@ -1,7 +1,6 @@
 //! Identifies a process so that it is recognised after the coordinator died, and ends what a dead run left behind. A pid alone
 //! is not enough: the kernel reuses it.
 
-use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,17 +9,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::process_table::{self, Entry};
-use crate::{KILL_INTERVAL, end_processes, self_and_ancestors, send_signal};
+use crate::{KILL_INTERVAL, end_process_trees, send_signal};
 use rustix::process::{Pid, Signal};
 use wavecrew_core::event::ProcessId;
 
 use super::WORKER_VARIABLE;
-
-pub fn current_process() -> ProcessId {
-    let pid = rustix::process::getpid();
-    let start_time = process_table::entry(pid).map_or(0, |e| e.start_time);
-    process_id(pid, start_time)
-}
 
 pub(crate) fn process_id(pid: Pid, start_time: u64) -> ProcessId {
     ProcessId {
@@ -67,19 +60,7 @@ pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], sessio
             break;
         }
     }
-    let spared = self_and_ancestors();
-    let (ended, alive) = end_processes(
-        || {
-            let mut found = HashMap::new();
-            for e in roots(workers, session_dir) {
-                for e in process_table::descendants(e.pid).into_iter().chain([e]) {
-                    found.insert(e.pid, e);
-                }
-            }
-            found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
-        },
-        sleep,
-    );
+    let (ended, alive) = end_process_trees(|| roots(workers, session_dir));
     Leftovers {
         ended,
         survivors: alive.iter().map(|e| e.pid.as_raw_pid()).collect(),
@@ -119,7 +100,8 @@ mod tests {
 
     #[test]
     fn only_the_same_instance_is_alive() {
-        let me = current_process();
+        let pid = rustix::process::getpid();
+        let me = process_id(pid, process_table::entry(pid).unwrap().start_time);
         assert!(is_alive(&me));
         assert!(!is_alive(&ProcessId {
             start_time: me.start_time + 1,

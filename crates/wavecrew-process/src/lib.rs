@@ -20,12 +20,11 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 pub use detached::{DetachedChild, start_detached};
-pub use ending::{
-    KILL_INTERVAL, end_all_descendants, end_processes, freeze_and_kill, self_and_ancestors, send_signal,
-};
+pub(crate) use ending::{KILL_INTERVAL, Progress, Sweep, end_processes, send_signal};
+pub use ending::{end_all_descendants, end_process_trees};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
 pub(crate) use identity::process_id;
-pub use identity::{Leftovers, current_process, end_leftovers, is_alive};
+pub use identity::{Leftovers, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
 pub use own_process::{signal_self, terminate_when_stdin_closes};
 pub use pipes::{drain_pipe, input_pipe, no_input, output_pipe, pump};

@@ -1,15 +1,17 @@
-//! The folder of the settings files that wavecrew writes for agents. Agents such as gemini ignore a settings file if
-//! others may write a folder above it, so the files do not lie in the project, which may be anywhere.
+//! The folder of the settings files that wavecrew writes for agents. gemini ignores a settings file if others may write a
+//! folder above it, so the files are not in the project, which may be anywhere.
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use wavecrew_core::pool::name_of;
 use wavecrew_session::SessionDir;
+
+use crate::worker::files::create_private_folder;
 
 /// The settings files of one session: below the user's cache folder, else below the user's runtime folder, else in the
 /// session itself.
@@ -48,7 +50,8 @@ impl AgentFiles {
     /// The folder of one worker; not created yet.
     pub fn of_worker(&self, task: &str, attempt: u32) -> PathBuf {
         let choose = || {
-            let usable = |folder: &&PathBuf| make_private(folder) && only_owner_writes(folder);
+            let usable =
+                |folder: &&PathBuf| create_private_folder(folder).is_ok() && only_owner_writes(folder);
             self.private.iter().find(usable).unwrap_or(&self.scratch).clone()
         };
         let folder = self.chosen.get_or_init(choose);
@@ -68,11 +71,6 @@ impl AgentFiles {
             let _ = fs::remove_dir_all(folder);
         }
     }
-}
-
-fn make_private(folder: &Path) -> bool {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.is_ok()
 }
 
 /// Whether nobody but its owner may write the folder or one above it.

@@ -1,4 +1,4 @@
-//! Agents by name, the built-in ones included. Reads nothing but the cassette that a name asks for.
+//! Agents by name, including the built-in ones. Reads only the cassette of `replay:FILE`.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::recording::{CassetteError, PREFIX, ReplayAgent};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    #[error("`{PREFIX}` needs a cassette to play, for example `{PREFIX}run.jsonl`")]
+    #[error("`{PREFIX}` needs a cassette, for example `{PREFIX}run.jsonl`")]
     NoCassette,
     #[error(transparent)]
     Cassette(#[from] CassetteError),
@@ -22,10 +22,10 @@ pub enum AgentError {
 
 /// The built-in agent that needs no model.
 pub const OFFLINE: &str = "offline";
-/// The first word of a process of this program that is its worker.
+/// The first argument of a process of this program that is its worker.
 pub const OFFLINE_WORKER: &str = "__offline-worker";
 
-/// The agent of this name: `offline`, `replay:FILE`, which is read at once, or one that [`wavecrew_agents::by_name`] knows.
+/// The agent of this name: `offline`, `replay:FILE` (read at once), or one of [`wavecrew_agents::by_name`].
 pub fn by_name(name: &str) -> Result<Rc<dyn Agent>, AgentError> {
     if name == OFFLINE {
         let program = std::env::current_exe().unwrap_or_else(|_| "wavecrew".into());
@@ -43,11 +43,11 @@ pub fn by_name(name: &str) -> Result<Rc<dyn Agent>, AgentError> {
 
 /// The first of a role's preferred agents that can be started here.
 pub fn preferred<'a>(role: &'a Role, path: &OsStr) -> Option<&'a str> {
-    let here = |name: &&str| match cli::by_name(name) {
+    let is_available = |name: &&str| match cli::by_name(name) {
         Some(cli) => find(cli, path).is_some(),
         None => by_name(name).is_ok(),
     };
-    role.agents.iter().map(String::as_str).find(here)
+    role.agents.iter().map(String::as_str).find(is_available)
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// The login of an agent, as far as it shows without starting it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// This variable holds a key.
+    /// This variable contains a key.
     Variable(&'static str),
-    /// This file holds credentials, or says where they are.
+    /// This file contains credentials, or says where they are.
     File(PathBuf),
-    /// Nothing was found where this agent usually keeps it.
+    /// Nothing is where this agent usually keeps it.
     NotFound,
 }
 
@@ -105,18 +105,17 @@ pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
         .find(|file| is_program(file))
 }
 
-/// The ACP agents that `--agent` takes here.
+/// The ACP agents that are installed, as `--agent` names them.
 pub fn acp_agents(path: &OsStr) -> Vec<String> {
-    let builtin = |cli: &&dyn AgentCli| match cli.facts().acp {
-        AcpCommand::Builtin(command) => find(*cli, path).map(|_| command),
-        AcpCommand::Program(_) => None,
-    };
-    let program = |cli: &&dyn AgentCli| match cli.facts().acp {
-        AcpCommand::Program(name) => find_program(name, path).map(|_| name),
-        AcpCommand::Builtin(_) => None,
-    };
-    let all = cli::ALL.iter();
-    let commands = all.clone().filter_map(builtin).chain(all.filter_map(program));
+    let (mut builtin, mut programs) = (Vec::new(), Vec::new());
+    for cli in cli::ALL {
+        match cli.facts().acp {
+            AcpCommand::Builtin(command) if find(*cli, path).is_some() => builtin.push(command),
+            AcpCommand::Program(name) if find_program(name, path).is_some() => programs.push(name),
+            AcpCommand::Builtin(_) | AcpCommand::Program(_) => {}
+        }
+    }
+    let commands = builtin.into_iter().chain(programs);
     commands.map(|command| format!("acp:{command}")).collect()
 }
 
@@ -129,7 +128,10 @@ fn is_program(file: &Path) -> bool {
 mod tests {
     use super::*;
     use std::fs;
-    use wavecrew_agents::cli::{Claude, Codex, Gemini, Qwen};
+    use wavecrew_agents::cli::claude::Claude;
+    use wavecrew_agents::cli::codex::Codex;
+    use wavecrew_agents::cli::gemini::Gemini;
+    use wavecrew_agents::cli::qwen::Qwen;
 
     fn program(folder: &Path, name: &str, script: &str) {
         let path = folder.join(name);
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn logins_are_seen_where_agents_keep_them() {
+    fn logins_are_found_where_agents_keep_them() {
         let home = tempfile::tempdir().unwrap();
         let codex = home.path().join("elsewhere");
         fs::create_dir_all(&codex).unwrap();

@@ -1,5 +1,4 @@
-//! Questions of a run that nobody at a terminal answers: they lie in the session's folder until somebody leaves an answer
-//! there. One at a time; others wait for their turn.
+//! Questions of a run without a terminal: a file in the session folder until somebody writes an answer there. One at a time.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -10,24 +9,24 @@ use wavecrew_session::{SessionDir, SessionError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// A question as it lies there.
+/// A question in its file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
-pub struct Asked {
+pub struct OpenQuestion {
     pub id: u32,
     pub question: String,
     pub options: Vec<String>,
-    /// Other words are an answer as well; none at all leave it to whoever asked.
+    /// Any text is an answer; an empty one leaves the decision to the worker.
     #[serde(default)]
     pub open: bool,
 }
 
-impl Asked {
-    pub fn takes(&self, answer: &str) -> bool {
+impl OpenQuestion {
+    pub fn accepts(&self, answer: &str) -> bool {
         self.open || self.options.iter().any(|option| option == answer)
     }
 
-    /// The answer of somebody who does not want to answer.
-    pub fn cautious(&self) -> &str {
+    /// The answer of a person who declines to answer.
+    pub fn default_answer(&self) -> &str {
         self.options
             .last()
             .filter(|_| !self.open)
@@ -41,7 +40,7 @@ struct Answered {
     answer: String,
 }
 
-fn asked(question: &Question) -> Asked {
+fn open_question(question: &Question) -> OpenQuestion {
     let choices = question.kind.choices();
     let words = || choices.iter().map(|choice| choice.word.to_owned()).collect();
     let (options, open) = match &question.kind {
@@ -51,7 +50,7 @@ fn asked(question: &Question) -> Asked {
         | QuestionKind::PolicyDecision { .. }
         | QuestionKind::Approval => (words(), false),
     };
-    Asked {
+    OpenQuestion {
         id: question.id,
         question: question.text.clone(),
         options,
@@ -59,33 +58,33 @@ fn asked(question: &Question) -> Asked {
     }
 }
 
-fn meant(about: &QuestionKind, word: &str) -> Answer {
-    let in_words = matches!(about, QuestionKind::Advice { .. }) && !word.trim().is_empty();
-    let chosen = about.choices().into_iter().find(|choice| choice.word == word);
+fn answer_for(kind: &QuestionKind, word: &str) -> Answer {
+    let is_text = matches!(kind, QuestionKind::Advice { .. }) && !word.trim().is_empty();
+    let chosen = kind.choices().into_iter().find(|choice| choice.word == word);
     match chosen {
         Some(choice) => choice.answer,
-        None if in_words => Answer::Text(word.to_owned()),
-        None => about.unanswered(),
+        None if is_text => Answer::Text(word.to_owned()),
+        None => kind.unanswered(),
     }
 }
 
-/// Puts the question and waits for its answer, for as long as one counts.
+/// Writes the question and waits for its answer, until its time limit.
 pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
     static ASKING: Mutex<()> = Mutex::new(());
     let since = Instant::now();
     let _asking = ASKING.lock();
-    let asked = asked(question);
+    let asked = open_question(question);
     let text = serde_json::to_vec(&asked).expect("plain data");
-    let mut put = false;
+    let mut written = false;
     while since.elapsed() < question.timeout {
-        if !put && atomic::write_volatile(&dir.question_file(), &text).is_err() {
-            // A question that nobody can see is not answered.
+        if !written && atomic::write_volatile(&dir.question_file(), &text).is_err() {
+            // Nobody can see the question.
             break;
         }
-        put = true;
-        if let Some(word) = answer_to(dir, question.id).filter(|word| asked.takes(word)) {
+        written = true;
+        if let Some(word) = answer_to(dir, question.id).filter(|word| asked.accepts(word)) {
             forget(dir);
-            return meant(&question.kind, &word);
+            return answer_for(&question.kind, &word);
         }
         std::thread::sleep(POLL);
     }
@@ -94,21 +93,21 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
 }
 
 /// The question that is open, if there is one.
-pub fn open(dir: &SessionDir) -> Option<Asked> {
-    let asked: Asked = serde_json::from_slice(&fs::read(dir.question_file()).ok()?).ok()?;
-    let answered = answer_to(dir, asked.id).is_some_and(|word| asked.takes(&word));
+pub fn open(dir: &SessionDir) -> Option<OpenQuestion> {
+    let asked: OpenQuestion = serde_json::from_slice(&fs::read(dir.question_file()).ok()?).ok()?;
+    let answered = answer_to(dir, asked.id).is_some_and(|word| asked.accepts(&word));
     (!answered).then_some(asked)
 }
 
-/// Forgets what was asked by a run that is gone.
+/// Removes question and answer, also those of an earlier run.
 pub fn forget(dir: &SessionDir) {
     for file in [dir.question_file(), dir.answer_file()] {
         let _ = fs::remove_file(file);
     }
 }
 
-/// Leaves the answer to a question.
-pub fn answer(dir: &SessionDir, asked: &Asked, answer: &str) -> Result<(), SessionError> {
+/// Writes the answer to a question.
+pub fn answer(dir: &SessionDir, asked: &OpenQuestion, answer: &str) -> Result<(), SessionError> {
     let answered = Answered {
         id: asked.id,
         answer: answer.to_owned(),
@@ -146,7 +145,7 @@ mod tests {
                 std::thread::yield_now();
             };
             assert_eq!(asked.question, question.text);
-            let foreign = Asked {
+            let foreign = OpenQuestion {
                 id: 6,
                 ..asked.clone()
             };
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_is_too_old_is_not_put() {
+    fn a_question_past_its_time_limit_is_not_asked() {
         let root = tempfile::tempdir().unwrap();
         let dir = SessionDir::create(root.path(), "run-x-20260308", &[]).unwrap();
         let kind = QuestionKind::Advice { options: Vec::new() };
@@ -179,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn words_mean_what_the_question_is_about() {
+    fn the_meaning_of_a_word_depends_on_the_question() {
         let advice = QuestionKind::Advice {
             options: vec!["this".into()],
         };
-        for (about, word, answer) in [
+        for (kind, word, answer) in [
             (&QuestionKind::FailedWave, "retry", Answer::Retry),
             (&QuestionKind::FailedWave, "abort", Answer::Abort),
             (&QuestionKind::Permission, "allow", Answer::Allow),
@@ -191,7 +190,7 @@ mod tests {
             (&advice, "allow", Answer::Text("allow".into())),
             (&advice, " ", Answer::Deny),
         ] {
-            assert_eq!(meant(about, word), answer, "{about:?} {word}");
+            assert_eq!(answer_for(kind, word), answer, "{kind:?} {word}");
         }
     }
 }

@@ -208,7 +208,8 @@ fn io_help(error: &io::Error) -> &'static str {
 }
 
 /// Adds the operation and the file to a system error.
-pub(crate) trait IoContext<T> {
+/// Adds the operation and the path to an I/O error.
+pub trait IoContext<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T, SessionError>;
 }
 

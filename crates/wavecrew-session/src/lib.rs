@@ -30,7 +30,7 @@ pub use attempts::{Attempts, ClosedAttempt, ReportRefusal, SubmitOutcome, Token,
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};
-pub use error::SessionError;
+pub use error::{IoContext, SessionError};
 pub use issues::{BadLine, IssueFile, IssueStore};
 pub use journal::{Journal, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};

@@ -57,6 +57,7 @@ impl SessionDir {
     /// What reports say about the session; `folder` is its path as the reader of the report sees it.
     pub fn meta<'a>(&'a self, folder: &'a str, info: Option<&'a SessionInfo>) -> SessionMeta<'a> {
         SessionMeta {
+            program: "wavecrew",
             id: self.id(),
             folder,
             pipeline: info.and_then(|info| info.pipeline.as_deref()),

@@ -1,32 +1,32 @@
-//! What one assertion demands: of what, and how much. Finding assertions in a text is up to the languages.
+//! Assertions and their strength. The languages find them in source code.
 
 use serde::Serialize;
 
-/// One assertion that can fail. What holds whatever the code does is none.
+/// One assertion that can fail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assertion {
     pub line: u32,
-    /// What it is about, as tokens: the same in `assert f(x) == 1` and `assert f(x)`.
+    /// The tested expression, as tokens: the same in `assert f(x) == 1` and `assert f(x)`.
     pub subject: String,
     pub strength: Strength,
-    /// The whole of it, as tokens.
+    /// The whole assertion, as tokens.
     pub text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
-    /// One value alone satisfies it.
+    /// Only one value passes.
     Exact,
-    /// Within a tolerance; `None` when it is the usual one or cannot be told.
+    /// Within a tolerance; `None` for the default one or an unknown one.
     Close { tolerance: Option<f64> },
     /// A property of the value: contained, larger, of a type, of a length.
     Partial,
-    /// There is a value, or it is truthy, or it is not a certain one.
+    /// There is a value, or it is truthy, or it differs from one other value.
     Presence,
-    /// An exception, of a named kind, with a certain message.
+    /// An exception of a named type with a certain message.
     RaisesMatching,
-    /// An exception of a named kind.
+    /// An exception of a named type.
     Raises,
     /// Any exception at all.
     RaisesAnything,
@@ -57,7 +57,7 @@ impl Strength {
             return false;
         }
         if let (Self::Close { tolerance: Some(now) }, Self::Close { tolerance }) = (self, before) {
-            // Both frameworks' usual tolerances are finer than what people write by hand to get a test through.
+            // The default tolerances are smaller than those that people write to make a test pass.
             return tolerance.is_none_or(|then| now > then);
         }
         self.rank() < before.rank()

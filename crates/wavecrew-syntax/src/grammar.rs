@@ -1,4 +1,4 @@
-//! The languages that are read, and what in a text is not one of them.
+//! The supported grammars, and syntax errors.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ pub enum Grammar {
     Python,
     JavaScript,
     TypeScript,
-    /// TypeScript with elements in angle brackets: a grammar of its own.
+    /// TypeScript with JSX, which has its own grammar.
     Tsx,
 }
 
 impl Grammar {
-    /// By the ending of the name. `None` for what this crate does not read.
+    /// By the file extension. `None` for other languages.
     pub fn of(path: &Path) -> Option<Self> {
         Some(match path.extension()?.to_str()? {
             "py" | "pyi" => Self::Python,
@@ -40,7 +40,7 @@ impl Grammar {
         self.parse_again(source, None)
     }
 
-    /// With the tree of what the text was before a change that the tree knows of, most of it need not be read.
+    /// Faster with the tree of an earlier version to which the edit was applied.
     pub(crate) fn parse_again(self, source: &str, before: Option<&Tree>) -> Tree {
         let grammar = match self {
             Self::Python => tree_sitter_python::LANGUAGE,
@@ -58,13 +58,12 @@ impl Grammar {
     }
 }
 
-/// A place where the text is not of its language.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SyntaxError {
     /// Both count from 1, columns in characters.
     pub line: u32,
     pub column: u32,
-    /// What stands there, cut short, or what is missing.
+    /// What is there, shortened, or what is missing.
     pub near: String,
 }
 
@@ -78,7 +77,7 @@ impl std::fmt::Display for SyntaxError {
     }
 }
 
-/// All places, in order; one that lies inside another is part of it.
+/// All syntax errors, in source order, without nested ones.
 pub fn errors(language: Grammar, source: &str) -> Vec<SyntaxError> {
     errors_in(&language.parse(source), source)
 }
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_by_name() {
+    fn grammars_are_chosen_by_extension() {
         let cases = [
             ("a/b.py", Some(Grammar::Python)),
             ("b.test.mjs", Some(Grammar::JavaScript)),
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_a_place() {
+    fn errors_have_a_position() {
         let at = |language, source| -> Vec<String> {
             errors(language, source).iter().map(ToString::to_string).collect()
         };
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_deeply_is_read() {
+    fn deep_nesting_is_parsed() {
         let deep = format!("x = {}1{}\n", "(".repeat(20_000), ")".repeat(20_000));
         assert_eq!(errors(Grammar::Python, &deep), []);
     }

@@ -1,5 +1,5 @@
-//! Reads Python, JavaScript and TypeScript as syntax trees: errors, tests and what they assert, symbols, mutants. Bytes in,
-//! data out: no disk, no processes, and no opinion on what a weakened test or a surviving mutant means for a task.
+//! Reads Python, JavaScript and TypeScript as syntax trees: errors, tests and their assertions, symbols, mutants. Uses no disk and
+//! no processes.
 
 mod assertion;
 mod grammar;

@@ -1,4 +1,4 @@
-//! Lines of a text, from 1, as ranges and as sets.
+//! Ranges and sets of lines, counted from 1.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use tree_sitter::Node;
 
 use crate::tree::line_of;
 
-/// From first to last, both included.
+/// Both ends are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Lines {
     pub first: u32,
@@ -23,7 +23,6 @@ impl Lines {
     }
 }
 
-/// Which lines of a file are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineSet {
     All,

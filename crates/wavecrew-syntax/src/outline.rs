@@ -1,5 +1,5 @@
-//! What a JavaScript or TypeScript module says of its own inputs: parameters with their types, types of its own, and the
-//! constants that its code compares with. For whoever makes up inputs for it.
+//! The outline of a JavaScript or TypeScript module, for generating inputs: parameters with their types, declared types, and
+//! constants in its code.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Outline {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Callable {
     pub params: Vec<Param>,
-    /// Where it begins.
+    /// The first line.
     pub line: usize,
     /// Its source, to see how parameters are used.
     pub body: String,
@@ -34,7 +34,7 @@ pub struct Param {
     pub r#type: Option<String>,
     pub optional: bool,
     pub rest: bool,
-    /// The source of one that is taken apart where it is named.
+    /// The source of a destructured parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
@@ -62,11 +62,11 @@ pub struct Constants {
     pub regexes: Vec<String>,
 }
 
-/// At most this many constants of a kind are worth trying.
-const MOST: usize = 80;
-const LONGEST: usize = 60;
+/// Keeps at most this many constants of a kind.
+const MAX_CONSTANTS: usize = 80;
+const MAX_STRING_LENGTH: usize = 60;
 
-/// Of a module in JavaScript or TypeScript; empty for other languages.
+/// Empty for other languages than JavaScript and TypeScript.
 pub fn outline(language: Grammar, source: &str) -> Outline {
     let mut found = Outline::default();
     if language.is_python() {
@@ -74,14 +74,14 @@ pub fn outline(language: Grammar, source: &str) -> Outline {
     }
     let tree = language.parse(source);
     walk(tree.root_node(), |node| {
-        found.take(node, source);
+        found.visit(node, source);
         !matches!(node.kind(), "import_statement" | "comment")
     });
     found
 }
 
 impl Outline {
-    fn take(&mut self, node: Node<'_>, source: &str) {
+    fn visit(&mut self, node: Node<'_>, source: &str) {
         let name = || field(node, "name").map(|name| text(name, source).to_owned());
         match node.kind() {
             "function_declaration" | "generator_function_declaration" => {
@@ -115,15 +115,10 @@ impl Outline {
                     self.classes.insert(name, class(node, source));
                 }
             }
-            "interface_declaration" => {
-                if let (Some(name), Some(body)) = (name(), field(node, "body")) {
-                    let text = text(body, source).to_owned();
-                    self.types.insert(name, DeclaredType::Alias { text });
-                }
-            }
-            "type_alias_declaration" => {
-                if let (Some(name), Some(value)) = (name(), field(node, "value")) {
-                    let text = text(value, source).to_owned();
+            "interface_declaration" | "type_alias_declaration" => {
+                let definition = field(node, "body").or_else(|| field(node, "value"));
+                if let (Some(name), Some(definition)) = (name(), definition) {
+                    let text = text(definition, source).to_owned();
                     self.types.insert(name, DeclaredType::Alias { text });
                 }
             }
@@ -137,36 +132,32 @@ impl Outline {
                     self.types.insert(name, DeclaredType::Enum { members });
                 }
             }
-            _ => self.constants.take(node, source),
+            _ => self.constants.visit(node, source),
         }
     }
 }
 
 impl Constants {
-    fn take(&mut self, node: Node<'_>, source: &str) {
+    fn visit(&mut self, node: Node<'_>, source: &str) {
+        let found = || text(node, source).to_owned();
         match node.kind() {
             "number" => {
-                if let Ok(number) = text(node, source).replace('_', "").parse::<f64>()
-                    && self.numbers.len() < MOST
-                    && !self.numbers.contains(&number)
-                {
-                    self.numbers.push(number);
+                if let Ok(number) = found().replace('_', "").parse::<f64>() {
+                    push_new(&mut self.numbers, number);
                 }
             }
-            "string_fragment" => {
-                let found = text(node, source).to_owned();
-                if found.len() <= LONGEST && self.strings.len() < MOST && !self.strings.contains(&found) {
-                    self.strings.push(found);
-                }
+            "string_fragment" if node.byte_range().len() <= MAX_STRING_LENGTH => {
+                push_new(&mut self.strings, found());
             }
-            "regex_pattern" => {
-                let found = text(node, source).to_owned();
-                if self.regexes.len() < MOST && !self.regexes.contains(&found) {
-                    self.regexes.push(found);
-                }
-            }
+            "regex_pattern" => push_new(&mut self.regexes, found()),
             _ => {}
         }
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, value: T) {
+    if list.len() < MAX_CONSTANTS && !list.contains(&value) {
+        list.push(value);
     }
 }
 
@@ -196,7 +187,7 @@ fn callable(node: Node<'_>, source: &str) -> Callable {
     }
 }
 
-/// Types that the comment before a function gives its parameters.
+/// Parameter types in the JSDoc comment before a function.
 fn documented(node: Node<'_>, source: &str) -> BTreeMap<String, String> {
     let mut at = node;
     let comment = loop {
@@ -280,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_types_and_constants_are_told() {
+    fn parameters_types_and_constants_are_found() {
         let source = r"
             export type Kind = 'a' | 'b';
             interface Options { deep?: boolean }

@@ -1,4 +1,4 @@
-//! Functions, classes and methods of a file, with where they stand and whether others may use them.
+//! The functions, classes and methods of a file, with their lines and visibility.
 
 use serde::Serialize;
 use tree_sitter::Node;
@@ -12,9 +12,9 @@ pub struct Symbol {
     /// With the classes and functions around it: `Cart.add`.
     pub name: String,
     pub kind: SymbolKind,
-    /// With its decorators.
+    /// Including decorators.
     pub lines: Lines,
-    /// Exported, or by its name not meant to be private.
+    /// Exported, or not private by its name.
     pub public: bool,
 }
 
@@ -26,7 +26,7 @@ pub enum SymbolKind {
     Method,
 }
 
-/// In the order of the file, outer ones before what they hold.
+/// In source order, outer symbols before inner ones.
 pub fn symbols(language: Grammar, source: &str) -> Vec<Symbol> {
     let tree = language.parse(source);
     let finder = Finder {
@@ -119,7 +119,7 @@ fn is_private(name: &str) -> bool {
     name.starts_with('#') || (name.starts_with('_') && !(name.starts_with("__") && name.ends_with("__")))
 }
 
-/// With what belongs to it: decorators, `export`, `const`.
+/// Including decorators, `export` and `const`.
 fn whole(mut node: Node<'_>) -> Node<'_> {
     while let Some(parent) = node.parent().filter(|parent| {
         matches!(
@@ -183,7 +183,7 @@ fn exported_by_name<'s>(root: Node<'_>, source: &'s str) -> Vec<&'s str> {
 mod tests {
     use super::*;
 
-    fn seen(language: Grammar, source: &str) -> Vec<String> {
+    fn described(language: Grammar, source: &str) -> Vec<String> {
         let line = |s: &Symbol| {
             let public = if s.public { "" } else { " private" };
             format!(
@@ -195,12 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn python() {
+    fn python_symbols() {
         let source = "@cache\ndef f():\n    def inner(): pass\n\ndef _g(): pass\n\nclass Cart(Base):\n    \
                       def __init__(self): pass\n    def _hidden(self): pass\n    @property\n    def total(self):\n        \
                       return 1\n";
         assert_eq!(
-            seen(Grammar::Python, source),
+            described(Grammar::Python, source),
             [
                 "f Function 1-3",
                 "f.inner Function 3-3 private",
@@ -214,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn scripts() {
+    fn javascript_symbols() {
         let source = "export function f() {}\nfunction g() {}\nexport const h = () => 1;\nconst k = function () {};\n\
                       export default class Cart {\n  add() {}\n  #own() {}\n  later = () => 1;\n}\nexport { k as kk };\n";
         assert_eq!(
-            seen(Grammar::TypeScript, source),
+            described(Grammar::TypeScript, source),
             [
                 "f Function 1-1",
                 "g Function 2-2 private",
@@ -232,7 +232,7 @@ mod tests {
         );
         let common = "function a() {}\nfunction b() {}\nconst c = () => 1;\nmodule.exports = { a, d: c };\n";
         assert_eq!(
-            seen(Grammar::JavaScript, common),
+            described(Grammar::JavaScript, common),
             ["a Function 1-1", "b Function 2-2 private", "c Function 3-3"]
         );
     }

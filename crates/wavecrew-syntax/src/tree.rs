@@ -1,4 +1,4 @@
-//! Small questions about nodes of a syntax tree. Knows no language.
+//! Helpers for nodes of a syntax tree, the same for all languages.
 
 use std::hash::Hasher;
 
@@ -19,7 +19,7 @@ pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
         .collect()
 }
 
-/// With punctuation, keywords and comments.
+/// Including punctuation, keywords and comments.
 pub(crate) fn all_children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
@@ -28,11 +28,11 @@ pub(crate) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
     node.child_by_field_name(name)
 }
 
-/// `node` and all named nodes below it, in the order of the text. What `into` refuses is given, but not entered.
-pub(crate) fn walk<'t>(node: Node<'t>, mut into: impl FnMut(Node<'t>) -> bool) {
+/// Visits `node` and all named nodes below it, in source order. Does not descend into nodes for which `visit` returns `false`.
+pub(crate) fn walk<'t>(node: Node<'t>, mut visit: impl FnMut(Node<'t>) -> bool) {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
-        if into(node) {
+        if visit(node) {
             open.extend(children(node).into_iter().rev());
         }
     }
@@ -49,7 +49,7 @@ pub(crate) fn is_deeper_than(root: Node<'_>, limit: usize) -> bool {
     false
 }
 
-/// The tokens with one space between them: the same for texts that differ in layout and comments alone.
+/// The tokens with one space between them: the same for sources that differ only in layout and comments.
 pub(crate) fn plain(node: Node<'_>, source: &str) -> String {
     let mut out = String::new();
     tokens(node, |part| {
@@ -63,7 +63,7 @@ pub(crate) fn plain(node: Node<'_>, source: &str) -> String {
     out
 }
 
-/// The same for trees that differ in layout and comments alone.
+/// A hash that is the same for trees that differ only in layout and comments.
 pub(crate) fn fingerprint(node: Node<'_>, source: &str) -> u64 {
     let mut hasher = Xxh3Default::new();
     tokens(node, |part| match part {
@@ -97,7 +97,7 @@ fn tokens<'t>(node: Node<'t>, mut each: impl FnMut(Part<'t>)) {
             each(Part::Close);
             continue;
         };
-        // A string is one token: its inside has layout that counts.
+        // A string is one token: its whitespace matters.
         if node.child_count() == 0 || node.kind() == "string" {
             each(Part::Token(node));
             continue;

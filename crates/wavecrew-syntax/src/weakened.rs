@@ -1,5 +1,4 @@
-//! Compares the tests of a file before and after a change, and names what the change took away. Whether that is allowed is not
-//! its question.
+//! Finds tests of a file that a change weakened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +7,14 @@ use serde::Serialize;
 use crate::assertion::Assertion;
 use crate::test_definitions::{TestDefinition, TestMode};
 
-/// One test that demands less than it did.
+/// One way in which a test demands less than before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Weakening {
     pub kind: WeakeningKind,
     pub test: String,
-    /// Where it stands now; for a removed test, where it stood.
+    /// Its line now; for a removed test, its line before.
     pub line: u32,
-    /// For a person, with the test and the line in it.
+    /// Names the test and the line.
     pub message: String,
 }
 
@@ -25,7 +24,7 @@ pub enum WeakeningKind {
     Removed,
     Skipped,
     ExpectedToFail,
-    /// Another test is the only one to run.
+    /// Only this test of its file runs now.
     Focused,
     Emptied,
     FewerAssertions,
@@ -33,7 +32,7 @@ pub enum WeakeningKind {
     Loosened,
 }
 
-/// In the order of the tests before. A test that only got another name is still there.
+/// In the order of the old tests. A renamed test is not removed.
 pub fn weakened(before: &[TestDefinition], after: &[TestDefinition]) -> Vec<Weakening> {
     let now: BTreeMap<&str, &TestDefinition> = after.iter().map(|test| (test.name.as_str(), test)).collect();
     let known: BTreeSet<&str> = before.iter().map(|test| test.name.as_str()).collect();
@@ -88,24 +87,18 @@ fn at_line(test: &TestDefinition, kind: WeakeningKind, line: u32, what: &str) ->
 
 fn compare(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening>) {
     if new.mode > old.mode {
-        match new.mode {
-            TestMode::Skipped => found.push(at(new, WeakeningKind::Skipped, "is now skipped")),
-            TestMode::Todo => found.push(at(new, WeakeningKind::Skipped, "is now only a name")),
-            TestMode::SkippedIf => {
-                found.push(at(
-                    new,
-                    WeakeningKind::Skipped,
-                    "is now skipped under a condition",
-                ));
-            }
-            TestMode::ExpectedToFail => found.push(at(
-                new,
+        let change = match new.mode {
+            TestMode::Skipped => Some((WeakeningKind::Skipped, "is now skipped")),
+            TestMode::Todo => Some((WeakeningKind::Skipped, "is now only a name")),
+            TestMode::SkippedIf => Some((WeakeningKind::Skipped, "is now skipped under a condition")),
+            TestMode::ExpectedToFail => Some((
                 WeakeningKind::ExpectedToFail,
                 "is now expected to fail, so that its failure no longer counts",
             )),
-            // Told of the file as a whole.
-            TestMode::Only | TestMode::Runs => {}
-        }
+            // Reported for the whole file.
+            TestMode::Only | TestMode::Runs => None,
+        };
+        found.extend(change.map(|(kind, what)| at(new, kind, what)));
     }
     if let (Some(then), Some(now)) = (old.cases, new.cases)
         && now < then
@@ -130,8 +123,7 @@ fn compare(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening
     loosened(old, new, found);
 }
 
-/// Assertions that are the same on both sides are set aside; of the others, those about the same thing are compared, and
-/// what is left then by its strength, strongest first.
+/// Ignores assertions that did not change. Compares the others by subject, and the rest by strength, strongest first.
 fn loosened(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening>) {
     let mut now: Vec<&Assertion> = new.assertions.iter().collect();
     let mut then: Vec<&Assertion> = Vec::new();
@@ -141,7 +133,7 @@ fn loosened(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakenin
             None => then.push(assertion),
         }
     }
-    let mut tell = |before: &Assertion, after: &Assertion| {
+    let mut report = |before: &Assertion, after: &Assertion| {
         if after.strength.is_weaker_than(before.strength) {
             let what = format!(
                 "was loosened: it demanded {} (`{}`), now {} (`{}`)",
@@ -158,7 +150,7 @@ fn loosened(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakenin
         let Some(same) = now.iter().position(about_the_same) else {
             return true;
         };
-        tell(before, now.remove(same));
+        report(before, now.remove(same));
         false
     });
     for about_exceptions in [false, true] {
@@ -172,18 +164,18 @@ fn loosened(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakenin
             some
         };
         for (before, after) in ranked(&then).iter().zip(&ranked(&now)) {
-            tell(before, after);
+            report(before, after);
         }
     }
 }
 
 #[cfg(test)]
-mod examples {
+mod unit_tests {
     use super::*;
     use crate::{Grammar, tests};
 
     #[test]
-    fn what_a_change_took_away_is_told() {
+    fn weakened_tests_are_found() {
         let before = "def test_a():\n    assert f(1) == 2\n    assert g() == 3\n";
         let cases = [
             (before, vec![]),
@@ -241,7 +233,7 @@ mod examples {
     }
 
     #[test]
-    fn assertions_that_demand_less_are_told_in_both_languages() {
+    fn weaker_assertions_are_found_in_both_languages() {
         use WeakeningKind::{FewerCases, Focused, Loosened};
         let wrap = |body: &str| format!("test('x', () => {{ {body} }});");
         let scripts = [

@@ -6,15 +6,17 @@ mod javascript;
 mod module_pool;
 mod process_tree;
 mod python;
+mod time_plan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 pub use wavecrew_measure::framework::Framework;
+use wavecrew_measure::framework::Language;
 
 /// The input of [`generate`].
 #[derive(Debug, Clone)]
@@ -34,10 +36,25 @@ pub struct Request {
     /// The commit whose behaviour is recorded, named at the top of each file.
     pub commit: Option<String>,
     pub seed: u64,
+    /// Processor time for the search of one module. Less if the deadline leaves less.
     pub budget_per_module: Duration,
+    /// When everything must be written. Modules without time left are reported as [`NOT_REACHED`].
+    pub deadline: Option<Instant>,
+    pub priorities: Priorities,
     /// Modules searched at the same time.
     pub jobs: usize,
 }
+
+/// Which modules come first: changed ones, then those with uncovered lines, then public ones. Others keep their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Priorities {
+    pub changed: BTreeSet<PathBuf>,
+    /// How many lines existing tests leave uncovered, for measured files.
+    pub uncovered_lines: BTreeMap<PathBuf, usize>,
+}
+
+/// Why a module has no tests when the deadline came before its turn.
+pub const NOT_REACHED: &str = "not reached before the time limit";
 
 /// How the code under test is started and found.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +72,9 @@ pub struct Feedback {
     pub uncovered: BTreeMap<PathBuf, Vec<(u32, u32)>>,
     /// Ids of tests from earlier rounds that fail.
     pub failing_tests: Vec<String>,
+    /// Names or ids of tests from earlier rounds that a check refused or dropped.
+    #[serde(default)]
+    pub refused_tests: Vec<String>,
     /// Lines with surviving mutants, by file.
     pub surviving_mutants: BTreeMap<PathBuf, Vec<u32>>,
 }
@@ -170,11 +190,12 @@ pub enum GenerateError {
 /// Generates tests for all files of a request. A module that cannot be tested is reported in the outcome and does not stop
 /// the others.
 pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Outcome, GenerateError> {
-    let modules = match request.framework {
-        Framework::Pytest => python::generate(request, progress)?,
-        Framework::Vitest | Framework::Jest => javascript::generate(request, progress)?,
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => {
-            return Err(GenerateError::Unsupported(request.framework.name()));
+    let facts = request.framework.facts();
+    let modules = match facts.language.filter(|_| facts.generates_tests) {
+        Some(Language::Python) => python::generate(request, progress)?,
+        Some(Language::JavaScript) => javascript::generate(request, progress)?,
+        Some(Language::Rust | Language::Go) | None => {
+            return Err(GenerateError::Unsupported(facts.name));
         }
     };
     Ok(Outcome {

@@ -32,6 +32,8 @@ pub enum PrepareError {
     Git(#[from] GitError),
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error("the request names `{path}`, which does not exist in the project")]
+    MissingPath { path: String, meant: Option<String> },
 }
 
 impl PrepareError {
@@ -39,6 +41,12 @@ impl PrepareError {
         match self {
             Self::Git(error) => error.help().to_owned(),
             Self::Target(error) => error.help(),
+            Self::MissingPath {
+                meant: Some(path), ..
+            } => format!("did you mean `{path}`?"),
+            Self::MissingPath { meant: None, .. } => {
+                "name paths as seen from the project's folder, or leave them out".to_owned()
+            }
         }
     }
 }
@@ -63,6 +71,12 @@ pub fn is_testing(team: &Team) -> bool {
 pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Prepared, PrepareError> {
     let targets = targets(team, options.targets)?;
     let found = scope::find(project, &options.request)?;
+    if let Some(path) = found.missing.first() {
+        return Err(PrepareError::MissingPath {
+            meant: scope::meant_path(project, path),
+            path: path.clone(),
+        });
+    }
     let (frameworks, files) = scope::frameworks(project, &found.files);
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let size = (!files.is_empty()).then(|| ChangeSize {

@@ -45,7 +45,8 @@ fn main() {
 fn fake_agent() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let built = Command::new(cargo)
-        .args(["build", "--release", "-q", "-p", "wavecrew-fake-agent"])
+        .args(["build", "--release", "-q", "-p", "wavecrew-test-support"])
+        .args(["--bin", "wavecrew-fake-agent"])
         .status();
     assert!(
         built.is_ok_and(|status| status.success()),

@@ -1,16 +1,19 @@
-//! Which agent does which role: what was asked for, else what the team or the project prefers, else what is installed.
+//! Which agent plays which role: as flags say, else as the team or the project prefers, else the first one installed.
 
 use crate::config::Config;
 use crate::exit::Failure;
+use crate::{hint, project};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use wavecrew_agents::{acp_program, cli};
+use std::path::Path;
+use wavecrew_agents::{cli, named_program};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::{CheckKind, Role, Team};
 use wavecrew_run::agent_name::{AgentError, OFFLINE, by_name, preferred};
 use wavecrew_run::installed::{find, find_program, installed};
 use wavecrew_run::recording::PREFIX;
+use wavecrew_testing::offline_agent;
 
 /// An agent, and why it was chosen.
 pub struct Chosen {
@@ -60,8 +63,12 @@ pub fn choose(
             None => {
                 return Err(Failure::with_help(
                     "no agent was chosen, and none is installed",
-                    "install one (`wavecrew agents` says how), or say which program does the tasks, for example \
-                     `--agent 'command:./agent.sh'`, or set `agent` in wavecrew.toml (`wavecrew init` writes one)",
+                    format!(
+                        "install one (`{}` says how), name a program that does the tasks, for example `--agent \
+                         'command:./agent.sh'`, or set `agent` in wavecrew.toml (`{}` writes one)",
+                        hint::command("agents"),
+                        hint::command("init")
+                    ),
                 ));
             }
         },
@@ -70,6 +77,16 @@ pub fn choose(
     let needed = Some(&default).filter(|name| agent.is_some() || !name.is_empty());
     for name in by_role.values().chain(needed) {
         check(name, &path)?;
+    }
+    for role in &team.roles {
+        check_offline(
+            team,
+            Some(&role.name),
+            by_role.get(&role.name).unwrap_or(&default),
+        )?;
+    }
+    if team.roles.is_empty() {
+        check_offline(team, None, &default)?;
     }
     Ok(Chosen {
         choice: AgentChoice {
@@ -83,8 +100,38 @@ pub fn choose(
 
 /// Whether the team's work is what the built-in agent can do.
 fn writes_tests(team: &Team) -> bool {
-    let examined = |role: &Role| role.check == Some(CheckKind::GeneratedTests);
-    team.roles.iter().any(examined)
+    let writes = |role: &Role| role.check == Some(CheckKind::GeneratedTests);
+    team.roles.iter().any(writes)
+}
+
+/// Refuses the built-in agent for work that it cannot do.
+fn check_offline(team: &Team, role: Option<&str>, agent: &str) -> Result<(), Failure> {
+    let plays = role.is_some_and(|role| offline_agent::ROLES.contains(&role));
+    if agent != OFFLINE || (plays && writes_tests(team)) {
+        return Ok(());
+    }
+    let what = match role {
+        Some(role) if writes_tests(team) => format!("the role `{role}`"),
+        Some(_) | None => format!("the team `{}`", team.name),
+    };
+    Err(Failure::with_help(
+        format!("the agent `{OFFLINE}` cannot do the work of {what}: it only writes tests"),
+        format!(
+            "use it with `{}`, or choose another agent; {}",
+            hint::command("testing"),
+            installed_agents(&search_path())
+        ),
+    ))
+}
+
+/// An agent as a person named it; a cassette, as seen from the project.
+pub fn from_project(name: &str) -> String {
+    match name.strip_prefix(PREFIX) {
+        Some(file) if !file.is_empty() => {
+            format!("{PREFIX}{}", project::typed(Path::new(file)).display())
+        }
+        Some(_) | None => name.to_owned(),
+    }
 }
 
 /// Makes sure that the agents which rows name can be started here.
@@ -93,11 +140,15 @@ pub fn check_rows(choice: &AgentChoice, team: &Team, plan: &Plan) -> Result<(), 
         return Ok(());
     };
     let path = search_path();
-    let named: BTreeSet<&str> = plan.tasks().map(|task| plan.cell(task, column)).collect();
-    named
-        .into_iter()
-        .filter(|name| !name.is_empty())
-        .try_for_each(|name| check(name, &path))
+    let named = plan
+        .tasks()
+        .map(|task| (plan.cell(task, column), plan.role(task)));
+    let named: BTreeSet<(&str, &str)> = named.filter(|(name, _)| !name.is_empty()).collect();
+    for (name, role) in named {
+        check(name, &path)?;
+        check_offline(team, Some(role), name)?;
+    }
+    Ok(())
 }
 
 /// Where programs are looked for.
@@ -107,51 +158,86 @@ pub fn search_path() -> OsString {
 
 /// Makes sure that an agent can be started here, before anything runs.
 pub fn check(name: &str, path: &OsStr) -> Result<(), Failure> {
-    by_name(name).map_err(|error| bad_agent(&error))?;
+    by_name(name).map_err(|error| bad_agent(&error, path))?;
     if let Some(cli) = cli::by_name(name) {
         return match find(cli, path) {
             Some(_) => Ok(()),
             None => Err(not_installed(cli.name(), cli.facts().how_to_install, path)),
         };
     }
-    let Some(program) = acp_program(name).filter(|program| find_program(program, path).is_none()) else {
+    let Some(program) = named_program(name).filter(|program| find_program(program, path).is_none()) else {
         return Ok(());
     };
-    let how = match cli::by_name(&program) {
-        Some(cli) => cli.facts().how_to_install,
-        None => "install it, or write the path of its program",
-    };
-    Err(not_installed(&program, how, path))
+    match cli::by_name(&program) {
+        Some(cli) => Err(not_installed(cli.name(), cli.facts().how_to_install, path)),
+        None => Err(no_program(name, &program)),
+    }
 }
 
-fn not_installed(name: &str, how: &str, path: &OsStr) -> Failure {
-    let here: Vec<&str> = installed(path).iter().map(|cli| cli.name()).collect();
-    let others = if here.is_empty() {
-        "no other agent is installed".to_owned()
-    } else {
-        format!("installed here: {}", here.join(", "))
+/// Why a program cannot be started, and what to do.
+fn no_program(agent: &str, program: &str) -> Failure {
+    let file = Path::new(program);
+    let there = file.is_file();
+    let (what, help) = match (program.contains('/'), there) {
+        (true, true) => (
+            "is not executable",
+            format!("run `chmod +x {program}`, or name its interpreter before it"),
+        ),
+        (true, false) => (
+            "does not exist",
+            "name it as seen from the project's folder, or by its full path".to_owned(),
+        ),
+        (false, true) => (
+            "is not on PATH",
+            format!("write `{}`", agent.replacen(program, &format!("./{program}"), 1)),
+        ),
+        (false, false) => ("is not on PATH", "install it, or write its full path".to_owned()),
     };
     Failure::with_help(
-        format!("the agent `{name}` is not installed"),
-        format!("{how}; {others}"),
+        format!("the program `{program}` of the agent `{agent}` {what}"),
+        help,
     )
 }
 
-fn bad_agent(error: &AgentError) -> Failure {
+fn not_installed(name: &str, how: &str, path: &OsStr) -> Failure {
+    Failure::with_help(
+        format!("the agent `{name}` is not installed"),
+        format!("{how}; {}", installed_agents(path)),
+    )
+}
+
+/// `installed here: codex, claude`
+fn installed_agents(path: &OsStr) -> String {
+    let here: Vec<&str> = installed(path).iter().map(|cli| cli.name()).collect();
+    if here.is_empty() {
+        "no other agent is installed".to_owned()
+    } else {
+        format!("installed here: {}", here.join(", "))
+    }
+}
+
+fn bad_agent(error: &AgentError, path: &OsStr) -> Failure {
     let names: Vec<&str> = cli::ALL.iter().map(|cli| cli.name()).collect();
-    let names = names.join(", ");
     let help = match error {
         AgentError::Cassette(_) | AgentError::NoCassette => {
-            "a cassette is what `wavecrew run ... --record FILE` writes; its path is seen from the project"
-                .to_owned()
+            "name a cassette that `--record FILE` wrote, as seen from the project's folder".to_owned()
+        }
+        AgentError::Name(wavecrew_agents::AgentError::Unknown(name)) if is_program(name, path) => {
+            format!("a program is an agent with `command:` before it: `--agent 'command:{name}'`")
         }
         AgentError::Name(_) => format!(
-            "agents by name: {names}; any that speaks ACP: `--agent 'acp:PROGRAM ARGS'`; any \
-             other program: `--agent 'command:PROGRAM ARGS'`; a recorded run: \
-             `--agent replay:FILE`"
+            "use one of {}; a program that implements ACP: `--agent 'acp:PROGRAM ARGS'`; any other program: `--agent \
+             'command:PROGRAM ARGS'`; a recorded run: `--agent replay:FILE`",
+            names.join(", ")
         ),
     };
     Failure::with_help(error.to_string(), help)
+}
+
+/// Whether an unknown agent's name begins with a program: a path, or something on PATH.
+fn is_program(name: &str, path: &OsStr) -> bool {
+    let word = name.split_whitespace().next().unwrap_or_default();
+    word.contains('/') || Path::new(word).is_file() || find_program(word, path).is_some()
 }
 
 fn check_role(team: &Team, role: &str) -> Result<(), Failure> {
@@ -161,6 +247,6 @@ fn check_role(team: &Team, role: &str) -> Result<(), Failure> {
     let names: Vec<&str> = team.roles.iter().map(|role| role.name.as_str()).collect();
     Err(Failure::with_help(
         format!("the team `{}` has no role `{role}`", team.name),
-        format!("its roles are: {}", names.join(", ")),
+        format!("its roles: {}", names.join(", ")),
     ))
 }

@@ -1,4 +1,4 @@
-//! What time it is, for commands that write or show times.
+//! The clock, for commands that write or show times, and random seeds from it.
 
 use std::time::Duration;
 use wavecrew_core::time::{Timestamp, human};
@@ -35,4 +35,11 @@ pub fn ago(age: Duration) -> String {
         seconds if seconds >= 2 * DAY => format!("{}d ago", seconds / DAY),
         _ => format!("{} ago", human(age)),
     }
+}
+
+/// A random seed, different for every run.
+pub fn seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+    nanos ^ (u64::from(std::process::id()) << 32)
 }

@@ -1,6 +1,6 @@
 //! How the program ends: exit codes, and the failures that lead to them.
 
-use crate::show;
+use crate::hint;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -97,18 +97,6 @@ impl Failure {
             Self::Refused | Self::Declined | Self::Output(_) => None,
         }
     }
-
-    pub fn print(&self) {
-        match self {
-            Self::Refused | Self::Declined => {}
-            Self::Output(_) if self.exit() == Exit::Done => {}
-            Self::BadInput { .. }
-            | Self::NotDone { .. }
-            | Self::Interrupted { .. }
-            | Self::Disk { .. }
-            | Self::Output(_) => show::error(&self.to_string(), self.help()),
-        }
-    }
 }
 
 impl fmt::Display for Failure {
@@ -133,7 +121,7 @@ impl From<io::Error> for Failure {
 
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
-        let (message, help) = (error.to_string(), error.help());
+        let (message, help) = (error.to_string(), hint::complete(&error.help()));
         match error {
             SessionError::NoSuchSession { .. }
             | SessionError::BadName { .. }
@@ -163,7 +151,7 @@ impl From<SessionError> for Failure {
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         match refused {
-            Refused::BadRequest { message, help } => Self::with_help(message, help),
+            Refused::BadRequest { message, help } => Self::with_help(message, hint::complete(&help)),
             Refused::Session(error) => error.into(),
         }
     }

@@ -1,6 +1,7 @@
 //! Copies the deliverables of a session into a folder. Overwrites nothing.
 
 use crate::exit::Failure;
+use crate::hint;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -21,7 +22,7 @@ pub fn export(dir: &SessionDir, ledger: &Ledger, folder: &Path) -> Result<Vec<St
     if files.is_empty() {
         return Err(Failure::with_help(
             format!("the session `{}` has no deliverables yet", dir.id()),
-            format!("see `wavecrew status {}`", dir.id()),
+            format!("see `{}`", hint::command(&format!("status {}", dir.id()))),
         ));
     }
     if let Some(there) = files

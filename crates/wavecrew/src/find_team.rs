@@ -1,7 +1,7 @@
 //! A team by its name or file: the built-in ones, the project's own, or any file.
 
 use crate::exit::Failure;
-use crate::show;
+use crate::{project, show};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub const FOLDER: &str = ".wavecrew/teams";
 /// A project's own team comes before a built-in one of the same name.
 pub fn find(name: &str) -> Result<Team, Failure> {
     if Path::new(name).extension().is_some_and(|e| e == "toml") {
-        return match read(Path::new(name))? {
+        return match read(&project::typed(Path::new(name)))? {
             Some(team) => Ok(team),
             None => Err(Failure::input(format!("there is no team file {name}"))),
         };

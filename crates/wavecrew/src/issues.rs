@@ -5,6 +5,7 @@ use crate::agent_choice;
 use crate::clock;
 use crate::exit::Failure;
 use crate::show::safe;
+use crate::{hint, project};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::issue::{Issue, IssueId, IssueStatus, read_plan};
@@ -69,8 +70,11 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
     let (issues, input_type, kind) = match (&flags.text, &flags.plan) {
         (Some(_), _) | (None, Some(_)) if !words.is_empty() => {
             return Err(Failure::with_help(
-                format!("`{}` is given besides --text or --plan", safe(&words.join(" "))),
-                "give issue ids, a file of issues, --text or --plan, one of them",
+                format!(
+                    "`{}` is given in addition to --text or --plan",
+                    safe(&words.join(" "))
+                ),
+                "give only one of them: issue ids, a file of issues, --text or --plan",
             ));
         }
         (Some(text), _) => (
@@ -122,16 +126,17 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
     if words.is_empty() {
         return Err(Failure::with_help(
             "no issues were named",
-            "give issue ids (`wavecrew issues list`), a file of issues, --text 'what is wanted' or --plan FILE",
+            format!(
+                "give issue ids (`{}`), a file of issues, --text 'what you want' or --plan FILE",
+                hint::command("issues list")
+            ),
         ));
     }
-    if let [file] = words
-        && (Path::new(file)
-            .extension()
-            .is_some_and(|ending| ending == "jsonl")
-            || Path::new(file).is_file())
-    {
-        return Ok((from_file(Path::new(file))?, "issues", NewIssues::Given));
+    if let [word] = words {
+        let file = project::typed(Path::new(word));
+        if file.extension().is_some_and(|ending| ending == "jsonl") || file.is_file() {
+            return Ok((from_file(&file)?, "issues", NewIssues::Given));
+        }
     }
     let is_id = |word: &&String| IssueId::parse(word).is_some() || known.find(word).is_some();
     let ids: Vec<&String> = words.iter().filter(is_id).collect();
@@ -146,7 +151,10 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
         if issue.status == IssueStatus::Closed {
             return Err(Failure::with_help(
                 format!("the issue {word} is closed"),
-                "leave it out, or file a new one with `wavecrew issues add`",
+                format!(
+                    "leave it out, or add a new one with `{}`",
+                    hint::command("issues add")
+                ),
             ));
         }
         if !issues.iter().any(|other| other.id == issue.id) {
@@ -180,7 +188,7 @@ fn from_file(path: &Path) -> Result<Vec<Issue>, Failure> {
     if open.is_empty() {
         return Err(Failure::with_help(
             format!("{} has no open issue", path.display()),
-            "file one with `wavecrew issues add`",
+            format!("add one with `{}`", hint::command("issues add")),
         ));
     }
     Ok(open)
@@ -192,7 +200,7 @@ fn from_text(text: &str) -> Result<(Issue, Vec<usize>), Failure> {
     let text = text.trim();
     let first = text.lines().next().unwrap_or_default();
     if first.is_empty() {
-        return Err(Failure::with_help("the text is empty", "say what is wanted"));
+        return Err(Failure::with_help("the text is empty", "say what you want"));
     }
     let title = match first.char_indices().nth(TITLE) {
         Some((end, _)) => format!("{}…", first[..end].trim_end()),
@@ -277,7 +285,7 @@ fn method(name: &str, issues: usize) -> Result<String, Failure> {
 
 /// The issues of a Markdown plan, with the places of those that come before each.
 pub fn planned(file: &Path) -> Result<Vec<(Issue, Vec<usize>)>, Failure> {
-    let text = fs::read_to_string(file).map_err(|error| {
+    let text = fs::read_to_string(project::typed(file)).map_err(|error| {
         Failure::with_help(
             format!("the plan {} cannot be read: {error}", file.display()),
             "name a Markdown file",
@@ -309,7 +317,7 @@ pub fn find<'a>(known: &'a IssueFile, id: &str) -> Result<&'a Issue, Failure> {
 
 pub fn unknown(known: &IssueFile, id: &str) -> Failure {
     let ids = known.issues.iter().map(|issue| issue.id.as_str());
-    let help =
-        did_you_mean(id, ids).unwrap_or_else(|| "`wavecrew issues list` shows what there is".to_owned());
+    let help = did_you_mean(id, ids)
+        .unwrap_or_else(|| format!("`{}` shows all issues", hint::command("issues list")));
     Failure::with_help(format!("there is no issue `{}`", safe(id)), help)
 }

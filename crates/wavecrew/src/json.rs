@@ -1,6 +1,7 @@
 //! JSON for programs: every document says which version of the format it follows.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{self, Write, stdout};
@@ -12,7 +13,8 @@ pub const VERSION: u32 = 1;
 /// Fields of events that hold a time, as milliseconds in the journal.
 const TIMES: [&str; 3] = ["at", "retry_at", "until"];
 
-/// Adds `version` to an object, or to each object of a list.
+/// Adds `version` to an object, or to each object of a list. Lists stay arrays, as in every release: an empty one has no
+/// fields that a version could change.
 pub fn versioned(mut document: Value) -> Value {
     match &mut document {
         Value::Object(fields) => drop(fields.insert("version".to_owned(), VERSION.into())),
@@ -36,6 +38,16 @@ pub fn print(document: impl Serialize) -> io::Result<()> {
 pub fn print_pretty(document: impl Serialize) -> io::Result<()> {
     let document = serde_json::to_value(document)?;
     writeln!(stdout(), "{:#}", versioned(document))
+}
+
+/// Prints what a command did: the document with --json, else the text.
+pub fn answer(global: &Global, document: Value, text: &str) -> Result<Exit, Failure> {
+    if global.json {
+        print(document)?;
+    } else {
+        writeln!(stdout(), "{text}")?;
+    }
+    Ok(Exit::Done)
 }
 
 /// Prints why a command failed.
@@ -80,5 +92,6 @@ mod tests {
     fn documents_and_the_elements_of_lists_have_a_version() {
         assert_eq!(versioned(json!({"a": 1})), json!({"a": 1, "version": 1}));
         assert_eq!(versioned(json!([{"a": 1}])), json!([{"a": 1, "version": 1}]));
+        assert_eq!(versioned(json!([])), json!([]), "no fields, in every version");
     }
 }

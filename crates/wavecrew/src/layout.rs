@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wavecrew_core::id::{ExecMode, TaskIx};
 use wavecrew_core::plan::Plan;
+use wavecrew_core::view::count;
 
 const MIN_WIDTH: usize = 60;
 
@@ -26,8 +27,9 @@ pub fn size(plan: &Plan) -> String {
     )
 }
 
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+/// Columns of the widest text.
+pub fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
 /// A task's line in the text graph.

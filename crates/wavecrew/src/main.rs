@@ -1,7 +1,6 @@
 //! Runs teams of coding agents in dependency waves.
 
 mod agent_choice;
-mod cli;
 mod clients;
 mod clock;
 mod cmd;
@@ -11,10 +10,13 @@ mod csv_file;
 mod exit;
 mod export;
 mod find_team;
+mod global;
+mod hint;
 mod issues;
 mod json;
 mod launch;
 mod layout;
+mod project;
 mod report;
 mod session_state;
 mod session_view;
@@ -28,46 +30,97 @@ mod user_file;
 use exit::Exit;
 use std::process::ExitCode;
 use wavecrew_measure::run::watchdog;
+use wavecrew_run::recording;
 
 fn main() -> ExitCode {
-    // Before anything else: the guardian is to stay small.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == "__guardian")
-    {
-        return wavecrew_process::guardian::guardian_main();
+    // Processes that a run starts, before anything else: they stay small.
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match words.first().map_or("", String::as_str) {
+        "__guardian" => return wavecrew_process::guardian::guardian_main(),
+        recording::REPLAY => return recording::replay_main(&words[1..]),
+        cmd::offline_worker::NAME => return cmd::offline_worker::worker_main(),
+        watchdog::WATCHDOG_ARGUMENT => {
+            return watchdog::watchdog_main(words.get(1).map_or("", String::as_str));
+        }
+        _ => {}
     }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == wavecrew_run::recording::REPLAY)
-    {
-        let words: Vec<String> = std::env::args().skip(2).collect();
-        return wavecrew_run::recording::replay_main(&words);
-    }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == cmd::offline_worker::NAME)
-    {
-        return cmd::offline_worker::worker_main();
-    }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == watchdog::WATCHDOG_ARGUMENT)
-    {
-        return watchdog::watchdog_main(&std::env::args().nth(2).unwrap_or_default());
-    }
-    let cli = match cli::parse() {
+    let cli = match cmd::parse() {
         Ok(cli) => cli,
         Err(exit) => return exit,
     };
     match cli.run() {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            failure.print();
+            show::failure(&failure);
             if cli.global.json && failure.exit() != Exit::Done {
                 json::print_failure(&failure);
             }
             failure.exit().into()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+    use std::path::Path;
+
+    /// Which modules each module of this crate names, by their first names below the crate's root.
+    fn imports() -> BTreeMap<String, BTreeSet<String>> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let Ok(text) = fs::read_to_string(&path) else {
+                    continue;
+                };
+                let first = path.strip_prefix(&root).unwrap().iter().next().unwrap();
+                let module = first.to_string_lossy().trim_end_matches(".rs").to_owned();
+                let found = imports.entry(module.clone()).or_default();
+                for rest in text.split("crate::").skip(1) {
+                    // `crate::a::b`, or `crate::{a, b::c}`.
+                    let names = rest.strip_prefix('{').and_then(|list| list.split('}').next());
+                    for name in names
+                        .unwrap_or(rest)
+                        .split(", ")
+                        .take(if names.is_some() { 9 } else { 1 })
+                    {
+                        let end = name.find(|c: char| c != '_' && !c.is_alphanumeric());
+                        found.insert(name[..end.unwrap_or(name.len())].to_owned());
+                    }
+                }
+                found.remove(&module);
+            }
+        }
+        imports
+    }
+
+    #[test]
+    fn modules_import_each_other_in_one_direction() {
+        let mut imports = imports();
+        assert!(imports["cmd"].contains("launch"), "{imports:?}");
+        // What imports nothing that is left is in order; a cycle stays.
+        loop {
+            let free: BTreeSet<String> = imports
+                .iter()
+                .filter(|(_, named)| !named.iter().any(|name| imports.contains_key(name)))
+                .map(|(module, _)| module.clone())
+                .collect();
+            if free.is_empty() {
+                break;
+            }
+            imports.retain(|module, _| !free.contains(module));
+        }
+        assert!(imports.is_empty(), "these import each other: {imports:?}");
     }
 }

@@ -1,8 +1,7 @@
-//! Files of the user's that are changed only after it was shown how. Never writes what was not shown, keeps their mode,
-//! and follows links to where they really are.
+//! Changes to files of the user: shown first, then made with consent. Keeps their mode and follows links.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use crate::terminal::is_interactive;
 use serde_json::{Value, json};
@@ -72,7 +71,7 @@ impl Change {
         let failed = |error: io::Error| cannot("write", &self.path, &error);
         if read(&self.path).map_err(failed)? != self.old {
             return Err(Failure::NotDone {
-                message: format!("{} was changed by somebody else meanwhile", self.path.display()),
+                message: format!("{} was changed by another program meanwhile", self.path.display()),
                 help: "try again".to_owned(),
             });
         }
@@ -117,7 +116,7 @@ fn show(changes: &[Change], needed: &[&Change]) -> io::Result<()> {
     let mut out = stdout().lock();
     if needed.is_empty() {
         for change in changes {
-            writeln!(out, "{} is as it should be", change.path.display())?;
+            writeln!(out, "{} is up to date", change.path.display())?;
         }
     }
     for change in needed {
@@ -137,8 +136,8 @@ fn told(change: &Change, written: bool) -> Value {
 fn agree(global: &Global) -> Result<(), Failure> {
     if global.json || !is_interactive() {
         return Err(Failure::with_help(
-            "the change needs your word before it is made",
-            "give -y to make it, or --print to look at it only",
+            "the change needs your approval",
+            "give -y to make it, or --print to only show it",
         ));
     }
     let make = dialoguer::Confirm::new()

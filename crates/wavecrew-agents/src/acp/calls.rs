@@ -1,12 +1,11 @@
-//! Calls of tools that an agent asks about: what it wants to do, in a word for the policy and in words for a person, and
-//! how it is told.
+//! Tool calls for which an agent asks permission: the action for the policy, its description for a person, and the answer.
 
 use serde_json::Value;
 use wavecrew_core::engine::Permission;
 
-use super::super::access_policy::ToolAction;
-use super::super::stream::{items, text};
 use super::updates::paths_of;
+use crate::access_policy::ToolAction;
+use crate::stream::{items, text};
 
 /// `tools` is the name of our own server.
 pub(super) fn action(call: &Value, tools: Option<&str>) -> ToolAction {
@@ -19,25 +18,25 @@ pub(super) fn action(call: &Value, tools: Option<&str>) -> ToolAction {
     }
 }
 
-/// codex calls tools of MCP servers commands.
+/// codex reports calls of MCP tools as commands.
 fn is_ours(call: &Value, tools: Option<&str>) -> bool {
     call["_meta"]["is_mcp_tool_call"] == true
         && tools.is_some()
         && call["rawInput"]["server"].as_str() == tools
 }
 
-/// What a call is about, for a person.
-pub(super) fn request_text(call: &Value) -> String {
-    let mut request_text = call["kind"].as_str().unwrap_or("use a tool").to_owned();
+/// Describes a call to a person.
+pub(super) fn describe(call: &Value) -> String {
+    let mut text_so_far = call["kind"].as_str().unwrap_or("use a tool").to_owned();
     for part in [paths_of(call).join(", "), text(call, "title").to_owned()] {
         if !part.is_empty() {
-            request_text = format!("{request_text} {part}");
+            text_so_far = format!("{text_so_far} {part}");
         }
     }
-    request_text
+    text_so_far
 }
 
-/// The answer among those that the agent offers.
+/// The option of the agent that stands for this permission.
 pub(super) fn choice(permission: Permission, params: &Value) -> Option<&str> {
     let wanted = match permission {
         Permission::Granted => ["allow_once", "allow_always"],
@@ -57,7 +56,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn calls_are_understood_as_deeds() {
+    fn calls_become_actions() {
         let write = |path: &str| ToolAction::Write(vec![path.to_owned()]);
         let cases = [
             (
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_answer_is_chosen() {
+    fn permission_for_one_call_is_preferred() {
         let params = json!({ "options": [
             { "optionId": "always", "kind": "allow_always" },
             { "optionId": "once", "kind": "allow_once" },

@@ -1,17 +1,15 @@
-//! The client's side of the protocol, as a machine without I/O: greets, opens or resumes a session, prompts, answers
-//! what the agent asks. Offers no files and no terminals, so an agent uses its own.
-
-use std::collections::VecDeque;
+//! The client side of the protocol, without I/O: initialises, opens or resumes a session, prompts, answers requests. Offers
+//! no files and no terminals, so that an agent uses its own.
 
 use serde_json::{Value, json};
 use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
 
-use super::super::access_policy::AccessPolicy;
-use super::super::interactive::{InteractiveProtocol, Received};
-use super::super::launch::{Conversation, McpServer, Request};
-use super::super::stream::{AgentEvent, FailKind, Failure, ParserState, items, owned, text};
-use super::calls::{action, choice, request_text};
+use super::calls::{action, choice, describe};
 use super::updates::SessionUpdates;
+use crate::access_policy::AccessPolicy;
+use crate::interactive::{InteractiveProtocol, Received};
+use crate::launch::{Conversation, McpServer, Request};
+use crate::stream::{AgentEvent, FailKind, Failure, ParserState, items, owned, text};
 
 const VERSION: u64 = 1;
 /// Codes of errors.
@@ -27,28 +25,29 @@ pub(super) struct Client {
     policy: AccessPolicy,
     stage: Stage,
     session: String,
-    /// What the agent said of itself in its greeting.
-    greeting: Value,
-    /// To be said once the session is open.
+    /// The agent's answer to `initialize`.
+    agent_info: Value,
+    /// To send once the session is open.
     message: Option<String>,
     last_id: u64,
     state: ParserState,
     updates: SessionUpdates,
-    out: VecDeque<Value>,
-    /// What the agent asked and was not told yet: our name for it, the id of its request, and the request.
-    asked: Vec<(String, Value, Value)>,
-    /// What nobody was told yet of that.
-    questions: Vec<(String, WorkerRequest)>,
-    /// The name of our own server of tools.
+    /// What to write to the agent.
+    outgoing: String,
+    /// Permissions that the agent waits for: the id and the parameters of its request.
+    unanswered: Vec<(Value, Value)>,
+    /// Those that are not passed on yet.
+    requests: Vec<(String, WorkerRequest)>,
+    /// The name of our own MCP server.
     tools: Option<String>,
 }
 
-/// How far it has got; with the id of the request that is to be answered next.
+/// The stage of the session, with the id of our request that the agent answers next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nothing was said yet, or opening a session failed.
+    /// Nothing was sent yet, or no session could be opened.
     Fresh,
-    Greeting(u64),
+    Initialising(u64),
     Opening(u64, Manner),
     ChoosingModel(u64),
     /// Between turns.
@@ -59,7 +58,7 @@ enum Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     New,
-    /// The agent tells the conversation so far once more.
+    /// The agent repeats the conversation so far.
     Resumed,
 }
 
@@ -76,14 +75,14 @@ impl Client {
             policy: AccessPolicy::new(request),
             stage: Stage::Fresh,
             session: String::new(),
-            greeting: Value::Null,
+            agent_info: Value::Null,
             message: None,
             last_id: 0,
             state: ParserState::default(),
             updates: SessionUpdates::default(),
-            out: VecDeque::new(),
-            asked: Vec::new(),
-            questions: Vec::new(),
+            outgoing: String::new(),
+            unanswered: Vec::new(),
+            requests: Vec::new(),
             tools: request.mcp.map(|server| server.name.clone()),
         }
     }
@@ -91,41 +90,43 @@ impl Client {
     fn request(&mut self, method: &str, params: &Value) -> u64 {
         self.last_id += 1;
         let id = self.last_id;
-        self.out
-            .push_back(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    fn written(&mut self) -> String {
-        let lines = self.out.drain(..).map(|message| format!("{message}\n"));
-        lines.collect()
+    fn send(&mut self, message: &Value) {
+        self.outgoing.push_str(&format!("{message}\n"));
     }
 
-    fn greet(&mut self) {
+    fn take_outgoing(&mut self) -> String {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    fn initialise(&mut self) {
         let params = json!({
             "protocolVersion": VERSION,
             "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
             "clientInfo": { "name": "wavecrew", "version": env!("CARGO_PKG_VERSION") },
         });
-        self.stage = Stage::Greeting(self.request("initialize", &params));
+        self.stage = Stage::Initialising(self.request("initialize", &params));
     }
 
-    fn greeted(&mut self, result: &Value) {
-        self.greeting = result.clone();
+    fn initialised(&mut self, result: &Value) {
+        self.agent_info = result.clone();
         let version = &result["protocolVersion"];
         if *version != VERSION {
-            let message = format!("it speaks version {version} of the protocol, and we speak {VERSION}");
+            let message = format!("it speaks version {version} of the protocol, wavecrew speaks {VERSION}");
             return self.fail(Failure::of_kind(FailKind::Other, &message));
         }
         let can = &result["agentCapabilities"];
-        let way_back = if can["sessionCapabilities"]["resume"].is_object() {
+        let resume_method = if can["sessionCapabilities"]["resume"].is_object() {
             Some("session/resume")
         } else if can["loadSession"] == true {
             Some("session/load")
         } else {
             None
         };
-        match (self.resume.clone(), way_back) {
+        match (self.resume.clone(), resume_method) {
             (Some(id), Some(method)) => {
                 let mut params = self.opening.clone();
                 params["sessionId"] = id.into();
@@ -150,18 +151,16 @@ impl Client {
                 return self.fail(Failure::of_kind(FailKind::Other, message));
             }
         };
-        self.state.push(AgentEvent::Started {
-            conversation: self.session.clone(),
-            model: self.model.clone().or_else(|| current_model(result)),
-            version: owned(&self.greeting["agentInfo"]["version"]),
-        });
+        let model = self.model.clone().or_else(|| current_model(result));
+        let version = owned(&self.agent_info["agentInfo"]["version"]);
+        self.state.started(&self.session, model, version);
         let Some(model) = self.model.clone() else {
             return self.prompt();
         };
         let session = self.session.clone();
         let id = match model_option(result) {
             Some(option) => {
-                let params = json!({ "sessionId": session, "configId": option, "value": model });
+                let params = json!({ "sessionId": session, "configId": option["id"], "value": model });
                 self.request("session/set_config_option", &params)
             }
             None => self.request(
@@ -175,10 +174,11 @@ impl Client {
     fn prompt(&mut self) {
         let Some(message) = self.message.take() else {
             self.stage = Stage::Open;
-            return self.state.failed(cut_short());
+            let message = "the turn was interrupted before it started";
+            return self.state.failed(Failure::of_kind(FailKind::Other, message));
         };
-        self.updates.turn_begins();
-        self.state.turn_begins();
+        self.updates.start_turn();
+        self.state.start_turn();
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": message }] });
         self.stage = Stage::Prompting(self.request("session/prompt", &params));
     }
@@ -192,9 +192,9 @@ impl Client {
     /// The answer to a request of ours.
     fn answered(&mut self, id: &Value, outcome: Result<&Value, &Value>) {
         match (self.stage, outcome) {
-            (Stage::Greeting(due), Ok(result)) if *id == due => self.greeted(result),
+            (Stage::Initialising(due), Ok(result)) if *id == due => self.initialised(result),
             (Stage::Opening(due, _), Ok(result)) if *id == due => self.opened(result),
-            // What it does not have any more, it begins anew.
+            // It has lost the session: a new one.
             (Stage::Opening(due, Manner::Resumed), Err(_)) if *id == due => self.open_new(),
             (Stage::Opening(due, Manner::New), Err(error)) if *id == due => {
                 let failure = self.not_opened(error);
@@ -203,7 +203,7 @@ impl Client {
             (Stage::ChoosingModel(due), Ok(_)) if *id == due => self.prompt(),
             (Stage::ChoosingModel(due), Err(error)) if *id == due => {
                 let model = self.model.clone().unwrap_or_default();
-                let message = format!("it does not take the model `{model}`: {}", words_of(error));
+                let message = format!("it does not take the model `{model}`: {}", error_message(error));
                 self.fail(Failure::of_kind(FailKind::BadRequest, &message));
             }
             (Stage::Prompting(due), Ok(result)) if *id == due => {
@@ -214,10 +214,10 @@ impl Client {
                 self.stage = Stage::Open;
                 self.state.failed(failure_of(error));
             }
-            (Stage::Greeting(due), Err(error)) if *id == due => self.fail(failure_of(error)),
+            (Stage::Initialising(due), Err(error)) if *id == due => self.fail(failure_of(error)),
             (
                 Stage::Fresh
-                | Stage::Greeting(_)
+                | Stage::Initialising(_)
                 | Stage::Opening(..)
                 | Stage::ChoosingModel(_)
                 | Stage::Open
@@ -227,21 +227,21 @@ impl Client {
         }
     }
 
-    /// Most agents that open no session want a login first, and say which there are.
+    /// Most agents that open no session need a login, and list the ways to log in.
     fn not_opened(&self, error: &Value) -> Failure {
         if error["code"] != AUTH_REQUIRED {
             return failure_of(error);
         }
-        let methods = items(&self.greeting, "authMethods").iter();
+        let methods = items(&self.agent_info, "authMethods").iter();
         let methods: Vec<&str> = methods
             .map(|method| match text(method, "description") {
                 "" => text(method, "name"),
                 description => description,
             })
             .collect();
-        let mut message = format!("it wants a login: {}", words_of(error));
+        let mut message = format!("it needs a login: {}", error_message(error));
         if !methods.is_empty() {
-            message = format!("{message} (its ways: {})", methods.join("; "));
+            message = format!("{message} (ways to log in: {})", methods.join("; "));
         }
         Failure::of_kind(FailKind::Auth, &message)
     }
@@ -252,22 +252,20 @@ impl Client {
             self.state.unknown(method);
             let error =
                 json!({ "code": METHOD_NOT_FOUND, "message": format!("wavecrew does not offer {method}") });
-            return self
-                .out
-                .push_back(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+            return self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
         let call = &params["toolCall"];
         self.updates.tool(call, &mut self.state);
         match self.policy.decide(&action(call, self.tools.as_deref())) {
             Permission::Granted => self.permit(id, params, Some(Permission::Granted)),
-            // Not by itself: a person may know better.
+            // A person may still allow it.
             Permission::Denied => {
-                self.asked.push((id.to_string(), id.clone(), params.clone()));
-                let tool = request_text(call);
-                self.questions
-                    .push((id.to_string(), WorkerRequest::Permission(tool.clone())));
+                self.unanswered.push((id.clone(), params.clone()));
+                let tool = describe(call);
+                self.requests
+                    .push((request_key(id), WorkerRequest::Permission(tool.clone())));
                 self.state.push(AgentEvent::Question {
-                    id: id.to_string(),
+                    id: request_key(id),
                     tool,
                     input: call["rawInput"].clone(),
                 });
@@ -275,7 +273,7 @@ impl Client {
         }
     }
 
-    /// Tells the agent whether it may; without a word on that, that its turn is over.
+    /// Answers a request for permission; `None` because the turn ends.
     fn permit(&mut self, id: &Value, params: &Value, permission: Option<Permission>) {
         let call = &params["toolCall"];
         if permission == Some(Permission::Denied) {
@@ -287,13 +285,12 @@ impl Client {
             None => json!({ "outcome": "cancelled" }),
         };
         let result = json!({ "outcome": outcome });
-        self.out
-            .push_back(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
     fn notified(&mut self, method: &str, params: &Value) {
         match (method, self.stage) {
-            // The past, told once more.
+            // The conversation so far, repeated.
             ("session/update", Stage::Opening(_, Manner::Resumed)) => {}
             ("session/update", _) => self.updates.read(&params["update"], &mut self.state),
             (other, _) => self.state.unknown(other),
@@ -305,12 +302,12 @@ impl InteractiveProtocol for Client {
     fn start_turn(&mut self, message: &str) -> String {
         self.message = Some(message.to_owned());
         match self.stage {
-            Stage::Fresh => self.greet(),
+            Stage::Fresh => self.initialise(),
             Stage::Open => self.prompt(),
-            // Nobody speaks while a turn is under way; before, it goes out as soon as the session is open.
-            Stage::Greeting(_) | Stage::Opening(..) | Stage::ChoosingModel(_) | Stage::Prompting(_) => {}
+            // No message comes during a turn; before the first one, it waits until the session is open.
+            Stage::Initialising(_) | Stage::Opening(..) | Stage::ChoosingModel(_) | Stage::Prompting(_) => {}
         }
-        self.written()
+        self.take_outgoing()
     }
 
     fn read(&mut self, line: &str) -> Received {
@@ -328,46 +325,45 @@ impl InteractiveProtocol for Client {
                 }
                 (None, None) => self.state.unknown("message"),
             },
-            // Warnings and banners land between the messages.
+            // Warnings and banners appear between the messages.
             Ok(_) | Err(_) => self.state.unknown("text"),
         }
         Received {
             events: self.state.take(),
-            reply: self.written(),
-            questions: std::mem::take(&mut self.questions),
+            reply: self.take_outgoing(),
+            requests: std::mem::take(&mut self.requests),
         }
     }
 
-    fn answer(&mut self, question: &str, reply: &Reply) -> String {
+    fn answer(&mut self, key: &str, reply: &Reply) -> String {
         let permission = match reply {
             Reply::Permission(permission) => *permission,
             // It asks for nothing else.
             Reply::Text(_) => return String::new(),
         };
-        let asked = self.asked.iter().position(|(key, ..)| key == question);
-        if let Some(at) = asked {
-            let (_, id, params) = self.asked.swap_remove(at);
+        if let Some(at) = self.unanswered.iter().position(|(id, _)| request_key(id) == key) {
+            let (id, params) = self.unanswered.swap_remove(at);
             self.permit(&id, &params, Some(permission));
         }
-        self.written()
+        self.take_outgoing()
     }
 
     fn interrupt_turn(&mut self) -> String {
         self.message = None;
-        for (_, id, params) in std::mem::take(&mut self.asked) {
+        for (id, params) in std::mem::take(&mut self.unanswered) {
             self.permit(&id, &params, None);
         }
         if let Stage::Prompting(_) = self.stage {
             let params = json!({ "sessionId": self.session });
-            self.out
-                .push_back(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }));
+            self.send(&json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }));
         }
-        self.written()
+        self.take_outgoing()
     }
 }
 
-fn cut_short() -> Failure {
-    Failure::of_kind(FailKind::Other, "the turn was cut short")
+/// Our key for a request of the agent.
+fn request_key(id: &Value) -> String {
+    id.to_string()
 }
 
 fn mcp_server(server: &McpServer) -> Value {
@@ -379,27 +375,18 @@ fn mcp_server(server: &McpServer) -> Value {
 }
 
 fn current_model(session: &Value) -> Option<String> {
-    let by_option = || {
-        let options = items(session, "configOptions").iter();
-        let model = options
-            .clone()
-            .find(|option| text(option, "category") == "model")?;
-        owned(&model["currentValue"])
-    };
+    let by_option = || owned(&model_option(session)?["currentValue"]);
     owned(&session["models"]["currentModelId"]).or_else(by_option)
 }
 
-/// The option by which a model is chosen, where it is one.
-fn model_option(session: &Value) -> Option<String> {
-    let options = items(session, "configOptions").iter();
-    let model = options
-        .clone()
-        .find(|option| text(option, "category") == "model")?;
-    owned(&model["id"])
+/// The option that sets the model, if the agent has one.
+fn model_option(session: &Value) -> Option<&Value> {
+    let mut options = items(session, "configOptions").iter();
+    options.find(|option| text(option, "category") == "model")
 }
 
-/// An error's words: what it says in general, and what the service said.
-fn words_of(error: &Value) -> String {
+/// The message of an error, with the message of the service.
+fn error_message(error: &Value) -> String {
     let general = text(error, "message");
     let data = &error["data"];
     let detail = [
@@ -415,17 +402,20 @@ fn words_of(error: &Value) -> String {
 }
 
 fn failure_of(error: &Value) -> Failure {
-    // Some agents hand on the status of their service as the code.
+    // Some agents use the status of their service as the code.
     let code = error["code"].as_i64();
     let status = code.and_then(|code| u16::try_from(code).ok());
-    // 500 is also what they say when there was no service; the words know better.
+    // 500 also stands for no connection; the message says which it is.
     let status = status.filter(|status| (400..600).contains(status) && *status != 500);
     match code {
-        Some(AUTH_REQUIRED) => Failure::of_kind(FailKind::Auth, &words_of(error)),
+        Some(AUTH_REQUIRED) => Failure::of_kind(FailKind::Auth, &error_message(error)),
         Some(METHOD_NOT_FOUND) => {
-            let message = format!("it does not speak the Agent Client Protocol: {}", words_of(error));
+            let message = format!(
+                "it does not speak the Agent Client Protocol: {}",
+                error_message(error)
+            );
             Failure::of_kind(FailKind::Other, &message)
         }
-        Some(_) | None => Failure::new(status, &words_of(error)),
+        Some(_) | None => Failure::new(status, &error_message(error)),
     }
 }

@@ -8,10 +8,10 @@ use super::agent::{Agent, ResumeBy};
 use super::cli;
 use super::launch::{Launch, Request, Stdin};
 use super::output_reader::OutputReader;
-use super::stream::Usage;
 use client::Client;
+use wavecrew_core::event::TokenUsage;
 
-/// A command that speaks the protocol, as words.
+/// A command that speaks the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acp {
     pub program: String,
@@ -20,23 +20,20 @@ pub struct Acp {
 
 impl Agent for Acp {
     fn launch(&self, request: &Request<'_>) -> Launch {
-        let mut args = self.args.clone();
-        args.extend_from_slice(request.extra);
         Launch {
-            program: self.program.clone(),
-            args,
-            // To agents that do not know them, the variables mean nothing.
+            args: [&self.args, request.extra].concat(),
+            // Agents ignore the variables of others.
             env: cli::ALL
                 .iter()
                 .flat_map(|cli| cli.facts().acp_variables)
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
-            files: Vec::new(),
             stdin: Stdin::Interactive(Box::new(Client::new(request))),
+            ..Launch::new(&self.program, "")
         }
     }
 
-    fn listener(&self, before: Usage) -> Option<OutputReader> {
+    fn output_reader(&self, before: TokenUsage) -> Option<OutputReader> {
         Some(OutputReader::interactive(before))
     }
 

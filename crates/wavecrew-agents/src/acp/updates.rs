@@ -1,21 +1,22 @@
-//! Updates of a session that is spoken to over the Agent Client Protocol, and the ends of its turns.
+//! Updates of an ACP session, and the ends of its turns.
 
 use serde_json::Value;
+use wavecrew_core::event::TokenUsage;
 
 use crate::stream::tools::brief;
-use crate::stream::{AgentEvent, FailKind, Failure, ParserState, Usage, UsageScope, items, text};
+use crate::stream::{AgentEvent, FailKind, Failure, ParserState, UsageScope, items, text};
 
-/// What has to be remembered between updates.
+/// What to remember between updates.
 #[derive(Debug, Default)]
 pub(super) struct SessionUpdates {
     open: Vec<Tool>,
-    /// Calls of this turn that are over; some agents speak of them again.
-    over: Vec<String>,
+    /// Calls of this turn that have ended; some agents report them again.
+    ended: Vec<String>,
     /// What the session has cost so far.
     cost: Option<f64>,
-    /// What had been paid for when the turn began.
-    paid: f64,
-    /// The agent gave up on the model service, and will word it as an answer.
+    /// The cost before this turn.
+    cost_before: f64,
+    /// The agent gave up on the model service; its answer is the error message.
     broken: bool,
 }
 
@@ -27,18 +28,18 @@ struct Tool {
 }
 
 impl SessionUpdates {
-    pub(super) fn turn_begins(&mut self) {
-        self.over.clear();
+    pub(super) fn start_turn(&mut self) {
+        self.ended.clear();
         self.broken = false;
-        self.paid = self.cost.unwrap_or(0.0);
+        self.cost_before = self.cost.unwrap_or(0.0);
     }
 
     pub(super) fn read(&mut self, update: &Value, state: &mut ParserState) {
         match text(update, "sessionUpdate") {
             "agent_message_chunk" => {
-                // qwen tells of each request in a message that is empty otherwise.
+                // qwen reports the usage of each request in an empty message.
                 if let Some(usage) = tokens(&update["_meta"]["usage"]) {
-                    state.push(AgentEvent::Usage(usage));
+                    state.used(UsageScope::SinceLast, usage);
                 }
                 let piece = text(&update["content"], "text");
                 state.text.push_str(piece);
@@ -47,12 +48,12 @@ impl SessionUpdates {
                     state.push(AgentEvent::Text(brief(line.unwrap_or_default())));
                 }
             }
-            // The past told once more: what was said before it is not the answer.
+            // The conversation is repeated: text before this is not the answer.
             "user_message_chunk" => state.text.clear(),
             "tool_call" | "tool_call_update" => self.tool(update, state),
             "usage_update" => {
                 let cost = update["cost"]["amount"].as_f64();
-                // Models without a price cost 0 here, which is not the same as free.
+                // 0 also stands for a model without a known price.
                 let in_dollars = update["cost"]["currency"] == "USD";
                 self.cost = cost.filter(|cost| in_dollars && *cost > 0.0).or(self.cost);
             }
@@ -66,24 +67,24 @@ impl SessionUpdates {
         }
     }
 
-    /// codex tells of trouble beside the protocol.
-    fn codex(&mut self, told: &Value, state: &mut ParserState) {
-        if let Some(message) = told["error"]["message"].as_str() {
-            let detail = told["error"]["additionalDetails"].as_str().unwrap_or(message);
+    /// codex reports failures outside the protocol.
+    fn codex(&mut self, info: &Value, state: &mut ParserState) {
+        if let Some(message) = info["error"]["message"].as_str() {
+            let detail = info["error"]["additionalDetails"].as_str().unwrap_or(message);
             state.retrying(Failure::new(None, detail));
         }
-        self.broken |= told["threadStatus"]["type"] == "systemError";
+        self.broken |= info["threadStatus"]["type"] == "systemError";
     }
 
-    /// A call of a tool, as far as it has got. Agents leave out what they said of it before.
+    /// The state of a tool call. Agents leave out what they reported before.
     pub(super) fn tool(&mut self, call: &Value, state: &mut ParserState) {
         let id = text(call, "toolCallId");
-        if self.over.iter().any(|over| over == id) {
+        if self.ended.iter().any(|ended| ended == id) {
             return;
         }
         let at = self.open.iter().position(|tool| tool.id == id);
         let at = at.unwrap_or_else(|| {
-            // What was said before a call is not the answer.
+            // Text before a tool call is not the answer.
             state.text.clear();
             state.push(AgentEvent::ToolStart {
                 id: id.to_owned(),
@@ -112,7 +113,7 @@ impl SessionUpdates {
             _ => return,
         };
         let tool = self.open.swap_remove(at);
-        self.over.push(tool.id.clone());
+        self.ended.push(tool.id.clone());
         state.push(AgentEvent::ToolEnd {
             id: tool.id,
             ok,
@@ -128,11 +129,11 @@ impl SessionUpdates {
     pub(super) fn turn_ended(&mut self, result: &Value, state: &mut ParserState) {
         self.open.clear();
         if let Some(usage) = self.usage(result) {
-            state.push(AgentEvent::Usage(usage));
+            state.used(UsageScope::SinceLast, usage);
         }
         let failure = match text(result, "stopReason") {
             "end_turn" if self.broken => Failure::new(None, state.text.trim()),
-            "end_turn" => return state.answered(None),
+            "end_turn" => return state.answered(),
             "max_tokens" => Failure::of_kind(FailKind::Quota, "the answer reached the model's output limit"),
             "max_turn_requests" => {
                 Failure::of_kind(FailKind::Quota, "the turn reached the agent's limit of requests")
@@ -141,21 +142,20 @@ impl SessionUpdates {
             "cancelled" => Failure::of_kind(FailKind::Other, "the turn was cancelled"),
             reason => {
                 state.unknown(&format!("stopReason/{reason}"));
-                return state.answered(None);
+                return state.answered();
             }
         };
         state.failed(failure);
     }
 
-    /// What the turn used: by the protocol's own counting, or by gemini's.
-    fn usage(&self, result: &Value) -> Option<Usage> {
-        let cost = self.cost.map(|cost| (cost - self.paid).max(0.0));
+    /// The usage of the turn, in the form of the protocol or of gemini.
+    fn usage(&self, result: &Value) -> Option<TokenUsage> {
+        let cost = self.cost.map(|cost| (cost - self.cost_before).max(0.0));
         if let Some(usage) = tokens(&result["usage"]) {
-            return Some(Usage { cost, ..usage });
+            return Some(TokenUsage { cost, ..usage });
         }
         let quota = &result["_meta"]["quota"]["token_count"];
-        Some(Usage {
-            scope: UsageScope::SinceLast,
+        Some(TokenUsage {
             input: quota["input_tokens"].as_u64()?,
             cached: 0,
             output: quota["output_tokens"].as_u64()?,
@@ -164,12 +164,11 @@ impl SessionUpdates {
     }
 }
 
-fn tokens(usage: &Value) -> Option<Usage> {
+fn tokens(usage: &Value) -> Option<TokenUsage> {
     let count = |key: &str| usage[key].as_u64();
     let output = count("outputTokens")?;
-    Some(Usage {
-        scope: UsageScope::SinceLast,
-        // Agents differ in whether the input is counted with what came from the cache; the sum has it in any case.
+    Some(TokenUsage {
+        // Only some agents include cached input in the input; the sum always does.
         input: count("totalTokens")?.saturating_sub(output),
         cached: count("cachedReadTokens").unwrap_or(0),
         output,
@@ -177,7 +176,7 @@ fn tokens(usage: &Value) -> Option<Usage> {
     })
 }
 
-/// What a call brought, as text.
+/// The output of a call, as text.
 fn contents(call: &Value) -> String {
     let parts = items(call, "content").iter();
     let texts = parts.filter_map(|part| part["content"]["text"].as_str());

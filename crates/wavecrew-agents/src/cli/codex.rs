@@ -1,12 +1,13 @@
-//! codex: `exec --json`, everything set by `-c`, because `exec resume` takes no sandbox options.
+//! codex: `exec --json`, with all settings by `-c`, because `exec resume` has no sandbox options. Its output is a thread of
+//! items. An item of type `error` is a warning; only `turn.failed` fails a turn.
 
 use serde_json::Value;
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
 use crate::agent::ResumeBy;
-use crate::launch::{Conversation, Launch, McpServer, Request, TOOL_PATIENCE};
+use crate::launch::{Conversation, Launch, McpServer, Request, TOOL_TIMEOUT};
 use crate::stream::tools::{ToolArguments, brief};
-use crate::stream::{AgentEvent, Failure, ParserState, Usage, UsageScope, items, text};
+use crate::stream::{AgentEvent, Failure, ParserState, UsageScope, items, text, token_counts};
 
 #[derive(Debug)]
 pub struct Codex;
@@ -17,30 +18,17 @@ static FACTS: Facts = Facts {
     how_to_log_in: "run `codex login`, or set OPENAI_API_KEY",
     tested_version: Some("0.166.0"),
     features: Features {
-        resume: true,
-        mcp: true,
         schema: true,
-        usage: true,
-        cost: false,
-        read_only: true,
+        ..Features::BASE
     },
     resume_by: ResumeBy::ItsId,
     key_variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
     login_files: &[
-        LoginFile {
-            variable: "CODEX_HOME",
-            home_folder: ".codex",
-            file: "auth.json",
-        },
-        LoginFile {
-            variable: "CODEX_HOME",
-            home_folder: ".codex",
-            file: "config.toml",
-        },
+        LoginFile::new("CODEX_HOME", ".codex", "auth.json"),
+        LoginFile::new("CODEX_HOME", ".codex", "config.toml"),
     ],
     acp: AcpCommand::Program("codex-acp"),
-    acp_variables: &[],
-    text_in_pieces: false,
+    ..Facts::BASE
 };
 
 impl AgentCli for Codex {
@@ -49,54 +37,54 @@ impl AgentCli for Codex {
     }
 
     fn prepare(&self, request: &Request<'_>, launch: &mut Launch) {
-        prepare(request, launch);
+        launch.args(["exec"]);
+        if let Conversation::Resume { .. } = request.conversation {
+            launch.args(["resume"]);
+        }
+        launch.args(["--json", "--skip-git-repo-check", "--disable", "multi_agent"]);
+        set(launch, "approval_policy", &"never".into());
+        let sandbox = if request.writes() {
+            "workspace-write"
+        } else {
+            "read-only"
+        };
+        set(launch, "sandbox_mode", &sandbox.into());
+        if !request.folders.is_empty() {
+            let folders: Vec<_> = request
+                .folders
+                .iter()
+                .map(|folder| folder.to_string_lossy())
+                .collect();
+            set(launch, "sandbox_workspace_write.writable_roots", &folders.into());
+        }
+        launch.option("--model", request.model);
+        if let Some(server) = request.mcp {
+            mcp(server, launch);
+        }
+        if let Conversation::Resume { id } = request.conversation {
+            launch.args([id]);
+        }
+        // The prompt is on stdin.
+        launch.args(["-"]);
     }
 
-    fn read(&self, event: &Value, state: &mut ParserState) {
-        read(event, state);
+    fn read(&self, value: &Value, state: &mut ParserState) {
+        match text(value, "type") {
+            "thread.started" => state.started(text(value, "thread_id"), None, None),
+            "turn.started" | "item.updated" => {}
+            "item.started" => item(&value["item"], state, Phase::Started),
+            "item.completed" => item(&value["item"], state, Phase::Completed),
+            "turn.completed" => {
+                let keys = ["input_tokens", "cached_input_tokens", "output_tokens"];
+                state.used(UsageScope::Conversation, token_counts(&value["usage"], keys));
+                state.answered();
+            }
+            // Comes before each retry and once more before `turn.failed`.
+            "error" => state.retrying(Failure::new(None, text(value, "message"))),
+            "turn.failed" => state.failed(Failure::new(None, text(&value["error"], "message"))),
+            kind => state.unknown(kind),
+        }
     }
-}
-
-fn prepare(request: &Request, launch: &mut Launch) {
-    launch.args(["exec"]);
-    if let Conversation::Resume { .. } = request.conversation {
-        launch.args(["resume"]);
-    }
-    launch.args(["--json", "--skip-git-repo-check", "--disable", "multi_agent"]);
-    set(launch, "approval_policy", &"never".into());
-    let sandbox = if request.writes() {
-        "workspace-write"
-    } else {
-        "read-only"
-    };
-    set(launch, "sandbox_mode", &sandbox.into());
-    if !request.folders.is_empty() {
-        let folders = request
-            .folders
-            .iter()
-            .map(|folder| Value::from(folder.to_string_lossy()))
-            .collect();
-        set(
-            launch,
-            "sandbox_workspace_write.writable_roots",
-            &Value::Array(folders),
-        );
-    }
-    if let Some(model) = request.model {
-        launch.args(["--model", model]);
-    }
-    if let Some(server) = request.mcp {
-        mcp(server, launch);
-    }
-    if let Some(schema) = request.schema {
-        let file = launch.file(request, "schema.json", schema.to_string());
-        launch.args(["--output-schema", &file]);
-    }
-    if let Conversation::Resume { id } = request.conversation {
-        launch.args([id]);
-    }
-    // The prompt is on stdin.
-    launch.args(["-"]);
 }
 
 fn mcp(server: &McpServer, launch: &mut Launch) {
@@ -104,10 +92,10 @@ fn mcp(server: &McpServer, launch: &mut Launch) {
         |key: &str, value: &Value| set(launch, &format!("mcp_servers.{}.{key}", server.name), value);
     option("command", &server.command.as_str().into());
     option("args", &server.args.clone().into());
-    // Without these a server that does not start is ignored, and each call of its tools waits for a person.
+    // Without these, codex ignores a server that does not start, and asks a person about each call of its tools.
     option("required", &true.into());
     option("default_tools_approval_mode", &"approve".into());
-    option("tool_timeout_sec", &TOOL_PATIENCE.as_secs().into());
+    option("tool_timeout_sec", &TOOL_TIMEOUT.as_secs().into());
     if !server.env.is_empty() {
         let names: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
         option("env_vars", &names.into());
@@ -115,38 +103,15 @@ fn mcp(server: &McpServer, launch: &mut Launch) {
     }
 }
 
-/// Strings, numbers, lists and booleans look the same in JSON and in the TOML that the option takes.
+/// Strings, numbers, lists and booleans are the same in JSON and in TOML, which the option expects.
 fn set(launch: &mut Launch, key: &str, value: &Value) {
     launch.args(["-c", &format!("{key}={value}")]);
 }
-
-// Its output: `codex exec --json`: a thread of items. An item of type `error` is a warning; only `turn.failed` ends a turn badly.
 
 const TOOLS: ToolArguments = ToolArguments {
     summary: &["command", "query"],
     writers: &[],
 };
-
-fn read(value: &Value, state: &mut ParserState) {
-    match text(value, "type") {
-        "thread.started" => state.push(AgentEvent::Started {
-            conversation: text(value, "thread_id").to_owned(),
-            model: None,
-            version: None,
-        }),
-        "turn.started" | "item.updated" => {}
-        "item.started" => item(&value["item"], state, Phase::Started),
-        "item.completed" => item(&value["item"], state, Phase::Completed),
-        "turn.completed" => {
-            state.push(AgentEvent::Usage(usage(&value["usage"])));
-            state.answered(None);
-        }
-        // Comes before each retry and once more before `turn.failed`.
-        "error" => state.retrying(Failure::new(None, text(value, "message"))),
-        "turn.failed" => state.failed(Failure::new(None, text(&value["error"], "message"))),
-        kind => state.unknown(kind),
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -193,16 +158,5 @@ fn item(item: &Value, state: &mut ParserState, phase: Phase) {
         }
         "agent_message" | "file_change" | "web_search" | "reasoning" | "todo_list" | "error" => {}
         kind => state.unknown(kind),
-    }
-}
-
-fn usage(usage: &Value) -> Usage {
-    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
-    Usage {
-        scope: UsageScope::Conversation,
-        input: count("input_tokens"),
-        cached: count("cached_input_tokens"),
-        output: count("output_tokens"),
-        cost: None,
     }
 }

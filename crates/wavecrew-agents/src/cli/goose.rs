@@ -1,13 +1,13 @@
-//! goose: the prompt from stdin by `-i -`, sessions under a name of our choice, MCP servers as extensions that are named
-//! after their program. It has no read-only mode, so every role gets the same tools.
+//! goose: reads the prompt from stdin (`-i -`), names sessions as we choose, and names an MCP server after its program. It
+//! has no read-only mode, so every role gets the same tools. Its output has the messages of both sides and ends with a line
+//! about the usage.
 
 use serde_json::Value;
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request};
 use crate::stream::tools::ToolArguments;
-use crate::stream::{AgentEvent, Failure, ParserState, Usage, UsageScope, items, text};
+use crate::stream::{Failure, ParserState, UsageScope, items, text, token_counts};
 
 #[derive(Debug)]
 pub struct Goose;
@@ -16,25 +16,14 @@ static FACTS: Facts = Facts {
     name: "goose",
     how_to_install: "see https://block.github.io/goose for an installer",
     how_to_log_in: "run `goose configure`",
-    tested_version: None,
     features: Features {
-        resume: true,
-        mcp: true,
-        schema: false,
-        usage: true,
-        cost: false,
         read_only: false,
+        ..Features::BASE
     },
-    resume_by: ResumeBy::OurId,
     key_variables: &["GOOSE_PROVIDER"],
-    login_files: &[LoginFile {
-        variable: "XDG_CONFIG_HOME",
-        home_folder: ".config",
-        file: "goose/config.yaml",
-    }],
+    login_files: &[LoginFile::new("XDG_CONFIG_HOME", ".config", "goose/config.yaml")],
     acp: AcpCommand::Builtin("goose acp"),
-    acp_variables: &[],
-    text_in_pieces: false,
+    ..Facts::BASE
 };
 
 impl AgentCli for Goose {
@@ -43,11 +32,41 @@ impl AgentCli for Goose {
     }
 
     fn prepare(&self, request: &Request<'_>, launch: &mut Launch) {
-        prepare(request, launch);
+        launch.args([
+            "run",
+            "-q",
+            "--output-format",
+            "stream-json",
+            "--with-builtin",
+            "developer",
+        ]);
+        match request.conversation {
+            Conversation::New { id } => launch.args(["--name", id]),
+            Conversation::Resume { id } => launch.args(["--name", id, "--resume"]),
+        }
+        launch.option("--model", request.model);
+        if let Some(server) = request.mcp {
+            let command = shlex::try_join(server.command_line()).unwrap_or_else(|_| server.command.clone());
+            launch.args(["--with-extension", &command]);
+            launch.env.extend_from_slice(&server.env);
+        }
+        launch.args(["-i", "-"]);
+        launch.env([("GOOSE_MODE", "auto")]);
     }
 
-    fn read(&self, event: &Value, state: &mut ParserState) {
-        read(event, state);
+    fn read(&self, value: &Value, state: &mut ParserState) {
+        match text(value, "type") {
+            "message" => items(&value["message"], "content")
+                .iter()
+                .for_each(|part| content(part, state)),
+            "complete" => {
+                let keys = ["input_tokens", "cache_read_input_tokens", "output_tokens"];
+                state.used(UsageScope::Conversation, token_counts(value, keys));
+                state.answered();
+            }
+            "error" => state.failed(Failure::new(None, text(value, "error"))),
+            kind => state.unknown(kind),
+        }
     }
 
     fn mcp_tool(&self, server: &str, tool: &str) -> String {
@@ -55,61 +74,10 @@ impl AgentCli for Goose {
     }
 }
 
-fn prepare(request: &Request, launch: &mut Launch) {
-    launch.args([
-        "run",
-        "-q",
-        "--output-format",
-        "stream-json",
-        "--with-builtin",
-        "developer",
-    ]);
-    match request.conversation {
-        Conversation::New { id } => launch.args(["--name", id]),
-        Conversation::Resume { id } => launch.args(["--name", id, "--resume"]),
-    }
-    if let Some(model) = request.model {
-        launch.args(["--model", model]);
-    }
-    if let Some(server) = request.mcp {
-        let words = std::iter::once(&server.command)
-            .chain(&server.args)
-            .map(String::as_str);
-        let command = shlex::try_join(words).unwrap_or_else(|_| server.command.clone());
-        launch.args(["--with-extension", &command]);
-        launch.env.extend_from_slice(&server.env);
-    }
-    launch.args(["-i", "-"]);
-    launch.env([("GOOSE_MODE", "auto")]);
-}
-
-// Its output: `goose run --output-format stream-json`: messages of two sides and a last line with the usage.
-
 const TOOLS: ToolArguments = ToolArguments {
     summary: &["command", "path", "query"],
     writers: &[("write", "path"), ("edit", "path")],
 };
-
-fn read(value: &Value, state: &mut ParserState) {
-    match text(value, "type") {
-        "message" => items(&value["message"], "content")
-            .iter()
-            .for_each(|part| content(part, state)),
-        "complete" => {
-            let count = |key: &str| value[key].as_u64().unwrap_or(0);
-            state.push(AgentEvent::Usage(Usage {
-                scope: UsageScope::Conversation,
-                input: count("input_tokens"),
-                cached: count("cache_read_input_tokens"),
-                output: count("output_tokens"),
-                cost: None,
-            }));
-            state.answered(None);
-        }
-        "error" => state.failed(Failure::new(None, text(value, "error"))),
-        kind => state.unknown(kind),
-    }
-}
 
 fn content(part: &Value, state: &mut ParserState) {
     let id = text(part, "id");

@@ -1,31 +1,32 @@
-//! The agent command lines that wavecrew knows by name. Each is one file that implements [`AgentCli`]; to add one, write
-//! its file and add it to [`ALL`].
+//! The agent CLIs that wavecrew knows by name. Each is one file that implements [`AgentCli`]. To add one, write its file,
+//! declare it here, and add it to [`ALL`].
 
-mod claude;
-mod codex;
-mod gemini;
-mod goose;
-mod opencode;
-mod qwen;
+pub mod claude;
+pub mod codex;
+pub mod gemini;
+pub mod goose;
+pub mod opencode;
+pub mod qwen;
 
 use std::fmt;
 
 use serde_json::Value;
-
-pub use claude::Claude;
-pub use codex::Codex;
-pub use gemini::Gemini;
-pub use goose::Goose;
-pub use opencode::Opencode;
-pub use qwen::Qwen;
+use wavecrew_core::event::TokenUsage;
 
 use crate::agent::{Agent, ResumeBy};
-use crate::launch::{Launch, Request, Stdin};
+use crate::launch::{Launch, Request};
 use crate::output_reader::OutputReader;
-use crate::stream::{FailKind, ParserState, Usage};
+use crate::stream::{FailKind, ParserState};
 
 /// Every known agent CLI, in the order of preference.
-pub static ALL: &[&dyn AgentCli] = &[&Codex, &Claude, &Gemini, &Qwen, &Opencode, &Goose];
+pub static ALL: &[&dyn AgentCli] = &[
+    &codex::Codex,
+    &claude::Claude,
+    &gemini::Gemini,
+    &qwen::Qwen,
+    &opencode::Opencode,
+    &goose::Goose,
+];
 
 /// The agent CLI of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn AgentCli> {
@@ -36,18 +37,18 @@ pub fn by_name(name: &str) -> Option<&'static dyn AgentCli> {
 pub trait AgentCli: fmt::Debug + Sync {
     fn facts(&self) -> &'static Facts;
 
-    /// Adds the arguments, variables and files of one turn. The prompt is on stdin already.
+    /// Adds the arguments, variables and files of one turn. The prompt goes to stdin.
     fn prepare(&self, request: &Request<'_>, launch: &mut Launch);
 
     /// Reads one JSON object of its output.
     fn read(&self, event: &Value, state: &mut ParserState);
 
-    /// The failure that an exit code of its own stands for.
+    /// What an exit code that only this CLI uses means.
     fn exit_failure(&self, _code: i32) -> Option<FailKind> {
         None
     }
 
-    /// The line of its stderr which says that it ignores the settings it was started with.
+    /// The line of stderr in which the CLI says that it ignores its settings.
     fn settings_warning<'a>(&self, _stderr: &'a str) -> Option<&'a str> {
         None
     }
@@ -65,7 +66,7 @@ pub struct Facts {
     pub name: &'static str,
     pub how_to_install: &'static str,
     pub how_to_log_in: &'static str,
-    /// The version that the tests run.
+    /// The version in the tests.
     pub tested_version: Option<&'static str>,
     pub features: Features,
     pub resume_by: ResumeBy,
@@ -74,10 +75,27 @@ pub struct Facts {
     /// Files that hold credentials, or say where they are.
     pub login_files: &'static [LoginFile],
     pub acp: AcpCommand,
-    /// Variables it needs when it speaks ACP, so that it asks us and nobody else.
+    /// Variables for its ACP mode, so that it puts its questions to us.
     pub acp_variables: &'static [(&'static str, &'static str)],
     /// Its messages arrive in pieces.
     pub text_in_pieces: bool,
+}
+
+impl Facts {
+    /// What most agent CLIs have in common. A CLI's file sets the rest.
+    const BASE: Self = Self {
+        name: "",
+        how_to_install: "",
+        how_to_log_in: "",
+        tested_version: None,
+        features: Features::BASE,
+        resume_by: ResumeBy::OurId,
+        key_variables: &[],
+        login_files: &[],
+        acp: AcpCommand::Builtin(""),
+        acp_variables: &[],
+        text_in_pieces: false,
+    };
 }
 
 /// What a person can do with an agent, besides one-shot tasks.
@@ -86,12 +104,23 @@ pub struct Facts {
 pub struct Features {
     pub resume: bool,
     pub mcp: bool,
-    /// It can be made to answer in a JSON Schema.
+    /// It can answer in a JSON Schema.
     pub schema: bool,
     pub usage: bool,
     pub cost: bool,
     /// The agent itself enforces that a role may not write.
     pub read_only: bool,
+}
+
+impl Features {
+    const BASE: Self = Self {
+        resume: true,
+        mcp: true,
+        schema: false,
+        usage: true,
+        cost: false,
+        read_only: true,
+    };
 }
 
 /// A file below the folder that `variable` names, or else below `home_folder` in the home folder.
@@ -102,12 +131,22 @@ pub struct LoginFile {
     pub file: &'static str,
 }
 
-/// How an agent speaks the Agent Client Protocol.
+impl LoginFile {
+    const fn new(variable: &'static str, home_folder: &'static str, file: &'static str) -> Self {
+        Self {
+            variable,
+            home_folder,
+            file,
+        }
+    }
+}
+
+/// The command for the Agent Client Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcpCommand {
-    /// By itself, with this command line.
+    /// The CLI itself, with these arguments.
     Builtin(&'static str),
-    /// By another program.
+    /// Another program.
     Program(&'static str),
 }
 
@@ -119,13 +158,7 @@ impl dyn AgentCli + '_ {
     /// Builds the start of one turn.
     #[must_use]
     pub fn launch(&self, request: &Request<'_>) -> Launch {
-        let mut launch = Launch {
-            program: self.name().to_owned(),
-            args: Vec::new(),
-            env: Vec::new(),
-            files: Vec::new(),
-            stdin: Stdin::Text(request.prompt.to_owned()),
-        };
+        let mut launch = Launch::new(self.name(), request.prompt);
         self.prepare(request, &mut launch);
         launch.args.extend_from_slice(request.extra);
         launch
@@ -143,7 +176,7 @@ impl Agent for &'static dyn AgentCli {
         (**self).launch(request)
     }
 
-    fn listener(&self, before: Usage) -> Option<OutputReader> {
+    fn output_reader(&self, before: TokenUsage) -> Option<OutputReader> {
         Some(OutputReader::new(*self, before))
     }
 
@@ -179,6 +212,26 @@ impl Agent for &'static dyn AgentCli {
             | FailKind::NoConversation
             | FailKind::OutOfTime
             | FailKind::Other => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_cli_states_what_has_no_default() {
+        for cli in ALL {
+            let facts = cli.facts();
+            let (AcpCommand::Builtin(acp) | AcpCommand::Program(acp)) = facts.acp;
+            for text in [facts.name, facts.how_to_install, facts.how_to_log_in, acp] {
+                assert!(!text.is_empty(), "{facts:?}");
+            }
+            assert!(
+                !facts.key_variables.is_empty() && !facts.login_files.is_empty(),
+                "{facts:?}"
+            );
         }
     }
 }

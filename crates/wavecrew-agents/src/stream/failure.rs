@@ -1,23 +1,23 @@
-//! Why a model service or an agent gave up, from an HTTP status where there is one and else from its words.
+//! Failures of model services and agents, recognised by the HTTP status or else by the message.
 
 use std::time::Duration;
 
 use wavecrew_core::time::Timestamp;
 
-/// What went wrong, as far as it matters for what to do next.
+/// The kind of a failure, which decides what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailKind {
     /// Too many requests; waiting helps.
     RateLimited,
-    /// The service has too much to do; waiting helps.
+    /// The service is overloaded; waiting helps.
     Overloaded,
-    /// The account is used up, for now.
+    /// The account's quota is used up for now.
     Quota,
-    /// A limit that was set on the agent itself is reached.
+    /// The agent has reached a limit of its own.
     OwnLimit,
-    /// Not logged in, or a key that is not accepted.
+    /// Not logged in, or the key is not valid.
     Auth,
-    /// The service does not take the request as it is.
+    /// The service rejects the request.
     BadRequest,
     /// The service failed.
     Server,
@@ -27,38 +27,33 @@ pub enum FailKind {
     Cut,
     /// The model declined.
     Declined,
-    /// The answer is not in the schema that was asked for.
+    /// The answer does not follow the JSON Schema.
     Schema,
-    /// The conversation to resume is not there.
+    /// The conversation to resume does not exist.
     NoConversation,
-    /// The agent's own clock ran out.
+    /// The agent has reached a time limit of its own.
     OutOfTime,
-    /// The agent does not know the words that it was started with: it is older or newer than expected.
+    /// The agent does not know its arguments: it is older or newer than expected.
     OtherVersion,
     /// Something else.
     Other,
 }
 
-/// A failure with its words. They may quote the service, so they are redacted before anyone reads them.
+/// A failure with its message, which may quote the service: redact it before showing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub kind: FailKind,
     pub message: String,
-    /// When the service or the agent wants to try again.
+    /// How long to wait, by the service or the agent.
     pub retry_after: Option<Duration>,
     /// The same as a point in time.
     pub retry_at: Option<Timestamp>,
 }
 
 impl Failure {
-    /// By status and words.
+    /// Recognised by status and message.
     pub(crate) fn new(status: Option<u16>, message: &str) -> Self {
-        Self {
-            kind: FailKind::of(status, message),
-            message: message.to_owned(),
-            retry_after: wait_in(message),
-            retry_at: None,
-        }
+        Self::of_kind(FailKind::of(status, message), message)
     }
 
     pub(crate) fn of_kind(kind: FailKind, message: &str) -> Self {
@@ -80,15 +75,15 @@ impl Failure {
         self
     }
 
-    /// How long the service wants to be left alone from now on.
+    /// How long to wait from now on.
     pub fn wait(&self, now: Timestamp) -> Option<Duration> {
         let until = self.retry_at.map(|at| at.since(now));
         until.filter(|wait| !wait.is_zero()).or(self.retry_after)
     }
 }
 
-/// Words of services and agents, lower case; the first that fits decides.
-const WORDS: &[(&str, FailKind)] = &[
+/// Phrases of services and agents, in lower case; the first that occurs decides.
+const PHRASES: &[(&str, FailKind)] = &[
     ("per minute", FailKind::RateLimited),
     ("quota exceeded", FailKind::Quota),
     ("insufficient_quota", FailKind::Quota),
@@ -117,7 +112,7 @@ const WORDS: &[(&str, FailKind)] = &[
     ("please run /login", FailKind::Auth),
     ("no auth", FailKind::Auth),
     ("an auth method", FailKind::Auth),
-    // Before the words for no connection at all, which the same sentence may begin with.
+    // Before the phrases for no connection at all, with which the same sentence may begin.
     ("closed unexpectedly", FailKind::Cut),
     ("connection refused", FailKind::Unreachable),
     ("econnrefused", FailKind::Unreachable),
@@ -147,7 +142,7 @@ const WORDS: &[(&str, FailKind)] = &[
     ("unknown option", FailKind::OtherVersion),
     ("unknown argument", FailKind::OtherVersion),
     ("unrecognized option", FailKind::OtherVersion),
-    // `invalid value 'x' for '--sandbox <MODE>'`: it is the command line that is not understood, not the request.
+    // `invalid value 'x' for '--sandbox <MODE>'` is about the command line, not about the request.
     (" for '--", FailKind::OtherVersion),
     ("unsupported parameter", FailKind::BadRequest),
     ("unsupported value", FailKind::BadRequest),
@@ -161,15 +156,15 @@ const WORDS: &[(&str, FailKind)] = &[
 impl FailKind {
     fn of(status: Option<u16>, message: &str) -> Self {
         let lower = message.to_lowercase();
-        let by_words = WORDS
+        let by_phrase = PHRASES
             .iter()
-            .find(|(words, _)| lower.contains(words))
+            .find(|(phrase, _)| lower.contains(phrase))
             .map(|(_, kind)| *kind);
-        // An account that is used up comes with the same status as a short wait, so those words go first.
-        match (by_words, status.or_else(|| status_in(message))) {
+        // A quota that is used up has the same status as a rate limit, so these phrases come first.
+        match (by_phrase, status.or_else(|| status_in(message))) {
             (Some(kind @ (Self::Quota | Self::OwnLimit)), _) => kind,
-            (_, Some(status)) => Self::of_status(status).or(by_words).unwrap_or(Self::Other),
-            (by_words, None) => by_words.unwrap_or(Self::Other),
+            (_, Some(status)) => Self::of_status(status).or(by_phrase).unwrap_or(Self::Other),
+            (by_phrase, None) => by_phrase.unwrap_or(Self::Other),
         }
     }
 
@@ -195,7 +190,7 @@ fn status_in(message: &str) -> Option<u16> {
         .find(|n| (400..600).contains(n))
 }
 
-/// The wait in words such as `try again in 1m30s` or `retry in 12.5s`.
+/// The wait in phrases such as `try again in 1m30s` or `retry in 12.5s`.
 fn wait_in(message: &str) -> Option<Duration> {
     let lower = message.to_lowercase();
     let after = [
@@ -237,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_statuses_are_understood() {
+    fn phrases_and_statuses_are_recognised() {
         let cases = [
             (
                 None,

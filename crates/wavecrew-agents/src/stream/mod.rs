@@ -1,5 +1,5 @@
-//! Reads what an agent command line prints for machines, line by line, into events that mean the same for every agent.
-//! Pure: no process, no clock, no file. What it does not understand it counts and passes on as [`AgentEvent::Unknown`].
+//! Reads the machine-readable output of agent CLIs, line by line, into events that mean the same for every agent. Lines that
+//! it does not know become [`AgentEvent::Unknown`].
 
 mod failure;
 mod outcome;
@@ -10,25 +10,27 @@ mod usage;
 use std::time::Duration;
 
 use serde_json::Value;
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::time::Timestamp;
 
 pub use failure::{FailKind, Failure};
-pub use outcome::{End, Expects, Outcome, Stopped, TurnSummary, outcome};
-pub use usage::{Usage, UsageMeter, UsageScope};
+pub use outcome::{End, Expects, Outcome, TurnSummary, outcome};
+pub(crate) use usage::token_counts;
+pub use usage::{UsageMeter, UsageScope};
 
 use super::cli::AgentCli;
 use tools::OpenTools;
 
-/// One thing that an agent said or did.
+/// One event of an agent's output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
-    /// A conversation began or went on. `conversation` is what the agent's resume option takes.
+    /// A conversation started or was resumed. `conversation` is its id for the agent's resume option.
     Started {
         conversation: String,
         model: Option<String>,
         version: Option<String>,
     },
-    /// Words of the agent, not yet its last.
+    /// A message of the agent, or a piece of one; not its final message yet.
     Text(String),
     ToolStart {
         id: String,
@@ -39,26 +41,26 @@ pub enum AgentEvent {
         id: String,
         ok: bool,
         exit_code: Option<i64>,
-        /// What it printed or answered, as far as the agent tells.
+        /// What it printed or returned, if the agent says so.
         output: String,
     },
-    /// A tool of the agent says that it wrote this file. Commands write files without saying so.
+    /// A tool of the agent wrote this file. Files that commands write are not reported.
     FileChange {
         path: String,
     },
-    Usage(Usage),
-    /// What a request used, as far as it is known while the turn goes on. The turn's [`Usage`](Self::Usage) has it, too.
-    UsedSoFar(Usage),
-    /// The turn ended well. `structured` is an answer in the schema that was asked for, or JSON that the text is.
+    Usage(UsageScope, TokenUsage),
+    /// What a request of the running turn used. The turn's [`Usage`](Self::Usage) includes it.
+    UsedSoFar(TokenUsage),
+    /// The turn succeeded. `structured` is the answer as JSON, if it is a JSON object.
     Final {
         text: String,
         structured: Option<Value>,
     },
-    /// Trouble that the agent deals with itself, for now.
+    /// A failure after which the agent tries again by itself.
     Retrying(Failure),
-    /// The turn ended badly.
+    /// The turn failed.
     Failed(Failure),
-    /// The agent wanted to use a tool and was not let.
+    /// The agent was not allowed to use a tool.
     PermissionDenied {
         tool: String,
     },
@@ -68,7 +70,7 @@ pub enum AgentEvent {
         tool: String,
         input: Value,
     },
-    /// A line, or a part of one, of a kind that is new to us.
+    /// A line, or a part of one, of an unknown kind.
     Unknown {
         kind: String,
     },
@@ -81,7 +83,7 @@ pub struct StreamParser {
     state: ParserState,
 }
 
-/// What is remembered between lines.
+/// What a parser remembers between lines.
 #[derive(Debug, Default)]
 pub struct ParserState {
     events: Vec<AgentEvent>,
@@ -89,7 +91,7 @@ pub struct ParserState {
     /// The agent's latest message, which is its answer if the turn ends now.
     pub(crate) text: String,
     tools: OpenTools,
-    /// The message whose usage was told last.
+    /// The message whose usage was counted last.
     pub(crate) counted: String,
     denied: Vec<String>,
     pub(crate) trouble: Option<String>,
@@ -105,7 +107,7 @@ impl StreamParser {
         }
     }
 
-    /// The events of one line of standard output. Blank lines mean nothing.
+    /// The events of one line of standard output. A blank line has none.
     #[must_use]
     pub fn line(&mut self, line: &str) -> Vec<AgentEvent> {
         let line = line.trim();
@@ -114,7 +116,7 @@ impl StreamParser {
         }
         match serde_json::from_str::<Value>(line) {
             Ok(value) if value.is_object() => self.cli.read(&value, &mut self.state),
-            // Warnings and banners land between the events.
+            // Warnings and banners appear between the events.
             Ok(_) | Err(_) => self.state.unknown("text"),
         }
         self.state.take()
@@ -122,7 +124,7 @@ impl StreamParser {
 }
 
 impl ParserState {
-    /// The events since this was asked last.
+    /// The events since the last call.
     pub(crate) fn take(&mut self) -> Vec<AgentEvent> {
         std::mem::take(&mut self.events)
     }
@@ -135,6 +137,18 @@ impl ParserState {
         self.push(AgentEvent::Unknown {
             kind: kind.to_owned(),
         });
+    }
+
+    pub(crate) fn started(&mut self, conversation: &str, model: Option<String>, version: Option<String>) {
+        self.push(AgentEvent::Started {
+            conversation: conversation.to_owned(),
+            model,
+            version,
+        });
+    }
+
+    pub(crate) fn used(&mut self, scope: UsageScope, usage: TokenUsage) {
+        self.push(AgentEvent::Usage(scope, usage));
     }
 
     /// A whole message; the latest one is the answer.
@@ -164,13 +178,13 @@ impl ParserState {
         }
     }
 
-    /// What was denied in one turn is told again in the next.
-    pub(crate) fn turn_begins(&mut self) {
+    /// What was denied in one turn is reported again in the next.
+    pub(crate) fn start_turn(&mut self) {
         self.denied.clear();
     }
 
     pub(crate) fn denied(&mut self, id: &str, tool: &str) {
-        // Some agents tell of a denial when it happens and list all of them at the end.
+        // Some agents report a denial when it happens, and list all of them at the end.
         if !self.denied.iter().any(|known| known == id) {
             self.denied.push(id.to_owned());
             self.push(AgentEvent::PermissionDenied {
@@ -179,9 +193,9 @@ impl ParserState {
         }
     }
 
-    pub(crate) fn answered(&mut self, structured: Option<Value>) {
+    pub(crate) fn answered(&mut self) {
         let text = std::mem::take(&mut self.text);
-        let structured = structured.or_else(|| json_object(&text));
+        let structured = json_object(&text);
         self.push(AgentEvent::Final { text, structured });
     }
 
@@ -195,7 +209,7 @@ impl ParserState {
     }
 }
 
-/// The text as a JSON object, if it is one and nothing else.
+/// The text as a JSON object, if it is nothing else.
 fn json_object(text: &str) -> Option<Value> {
     serde_json::from_str(text.trim()).ok().filter(Value::is_object)
 }

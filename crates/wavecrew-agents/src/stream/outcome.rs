@@ -1,4 +1,4 @@
-//! Why a worker ended: its events, how its process ended and what it owed, folded into one [`StopReason`].
+//! Why a turn ended: its events, the end of its process and what it owed, folded into one [`StopReason`].
 
 use serde_json::Value;
 use wavecrew_core::event::StopReason;
@@ -8,7 +8,7 @@ use super::failure::{FailKind, Failure};
 use crate::cli::AgentCli;
 
 impl FailKind {
-    /// The reason to write down when this ended the worker.
+    /// The stop reason of a worker that failed with this.
     pub fn stop_reason(self) -> StopReason {
         match self {
             Self::RateLimited | Self::Overloaded => StopReason::RateLimited,
@@ -30,42 +30,30 @@ impl FailKind {
 pub enum End {
     Exit(i32),
     Signal(i32),
-    /// We ended it, and this is why; what it then exited with says nothing.
-    Stopped(Stopped),
+    /// We ended it, so its exit code means nothing. The engine knows why; here the reason is a known failure, else
+    /// [`StopReason::Timeout`].
+    Stopped,
 }
 
-/// Why we ended a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
-    /// The wall clock.
-    Timeout,
-    /// No event for too long, the first one included.
-    Idle,
-    Cancelled,
-    /// The whole run ends.
-    Interrupted,
-}
-
-/// What a worker owes when it ends well.
+/// What a worker owes at the end of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expects {
-    /// A report over a side channel (MCP or the command line), or a last message that is a JSON object.
-    Report { received: bool },
-    /// An answer in the schema it was started with.
-    Schema,
-    /// Nothing but an end.
+    /// A report: submitted over MCP or by command, or else a final message that is a JSON object.
+    Report {
+        received: bool,
+    },
     Nothing,
 }
 
-/// The end of a worker, explained.
+/// Why a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub reason: StopReason,
-    /// The trouble behind it, for the decision whether and when to try again.
+    /// The failure behind it, which decides whether and when to try again.
     pub failure: Option<Failure>,
 }
 
-/// What the events amount to so far.
+/// What the events of a conversation say so far.
 #[derive(Debug, Clone, Default)]
 pub struct TurnSummary {
     pub conversation: Option<String>,
@@ -73,15 +61,17 @@ pub struct TurnSummary {
     pub version: Option<String>,
     /// The answer that ended the latest turn, as text and as JSON.
     pub answer: Option<(String, Option<Value>)>,
-    /// Tools that the agent was not let use.
+    /// Tools that the agent was not allowed to use.
     pub denied: Vec<String>,
-    /// Tool calls under way: the idle clock stands still.
+    /// Running tool calls: meanwhile no output is expected.
     pub open_tools: usize,
-    /// Lines and parts that nobody understood.
+    /// The number of unknown lines and parts.
     pub unknown: u64,
     failure: Option<Failure>,
-    trouble: Option<Failure>,
-    question: Option<String>,
+    /// The failure after which the agent tries again.
+    retrying: Option<Failure>,
+    /// The agent waits for an answer.
+    waits: bool,
 }
 
 impl TurnSummary {
@@ -96,47 +86,48 @@ impl TurnSummary {
                 self.model = model.clone().or(self.model.take());
                 self.version = version.clone().or(self.version.take());
             }
-            AgentEvent::Text(_) | AgentEvent::FileChange { .. } => self.goes_on(),
+            AgentEvent::Text(_) | AgentEvent::FileChange { .. } => self.progressed(),
             AgentEvent::ToolStart { .. } => {
-                self.goes_on();
+                self.progressed();
                 self.open_tools += 1;
             }
             AgentEvent::ToolEnd { .. } => {
-                self.goes_on();
+                self.progressed();
                 self.open_tools = self.open_tools.saturating_sub(1);
             }
             AgentEvent::Final { text, structured } => {
-                self.goes_on();
+                self.progressed();
                 self.open_tools = 0;
                 self.failure = None;
                 self.answer = Some((text.clone(), structured.clone()));
             }
-            AgentEvent::Retrying(failure) => self.trouble = Some(failure.clone()),
+            AgentEvent::Retrying(failure) => self.retrying = Some(failure.clone()),
             AgentEvent::Failed(failure) => {
                 self.open_tools = 0;
                 self.answer = None;
-                // The first failure of a turn names the cause; what follows describes its end.
+                // The first failure of a turn is the cause of the later ones.
                 self.failure.get_or_insert_with(|| failure.clone());
             }
             AgentEvent::PermissionDenied { tool } => self.denied.push(tool.clone()),
-            AgentEvent::Question { tool, .. } => self.question = Some(tool.clone()),
+            AgentEvent::Question { .. } => self.waits = true,
             AgentEvent::Unknown { .. } => self.unknown += 1,
-            AgentEvent::Usage(_) | AgentEvent::UsedSoFar(_) => {}
+            AgentEvent::Usage(..) | AgentEvent::UsedSoFar(_) => {}
         }
     }
 
-    /// A new turn of the same conversation begins: what the last one ended with no longer counts.
+    /// A new turn of the same conversation starts: the end of the last one no longer counts.
     pub fn next_turn(&mut self) {
-        (self.answer, self.failure, self.trouble, self.question) = (None, None, None, None);
+        (self.answer, self.failure) = (None, None);
         self.denied.clear();
+        self.progressed();
     }
 
-    fn goes_on(&mut self) {
-        (self.trouble, self.question) = (None, None);
+    fn progressed(&mut self) {
+        (self.retrying, self.waits) = (None, false);
     }
 }
 
-/// Why the worker ended. `cli` says what its exit codes mean; `stderr` is the end of what it wrote there.
+/// Why the turn ended. `cli` knows the meaning of its exit codes; `stderr` is the end of its standard error.
 pub fn outcome(
     cli: Option<&dyn AgentCli>,
     summary: &TurnSummary,
@@ -145,42 +136,26 @@ pub fn outcome(
     stderr: &str,
 ) -> Outcome {
     match end {
-        End::Stopped(stopped) => stopped_by_us(summary, stopped),
+        End::Stopped => stopped_by_us(summary),
         End::Exit(code) => ended(cli, summary, Some(code), expects, stderr),
         End::Signal(_) => ended(cli, summary, None, expects, stderr),
     }
 }
 
-fn stopped_by_us(summary: &TurnSummary, stopped: Stopped) -> Outcome {
-    let clock = match stopped {
-        Stopped::Cancelled => {
-            return Outcome {
-                reason: StopReason::Cancelled,
-                failure: None,
-            };
-        }
-        Stopped::Interrupted => {
-            return Outcome {
-                reason: StopReason::Interrupted,
-                failure: None,
-            };
-        }
-        Stopped::Timeout => StopReason::Timeout,
-        Stopped::Idle => StopReason::Idle,
-    };
-    if summary.question.is_some() {
+fn stopped_by_us(summary: &TurnSummary) -> Outcome {
+    if summary.waits {
         return Outcome {
             reason: StopReason::PermissionBlocked,
             failure: None,
         };
     }
     // An agent that was still trying to reach its service ran out of time because of that.
-    let failure = summary.failure.clone().or_else(|| summary.trouble.clone());
+    let failure = summary.failure.clone().or_else(|| summary.retrying.clone());
     let known = failure.as_ref().map(|failure| failure.kind.stop_reason());
     Outcome {
         reason: known
             .filter(|reason| *reason != StopReason::Crashed)
-            .unwrap_or(clock),
+            .unwrap_or(StopReason::Timeout),
         failure,
     }
 }
@@ -203,15 +178,15 @@ fn ended(
             failure: Some(failure),
         };
     }
-    // An answer counts, however the process ended after it.
+    // An answer counts, whatever the exit code is.
     if let Some((_, structured)) = &summary.answer {
         return Outcome {
             reason: owed(summary, structured.is_some(), expects),
             failure: None,
         };
     }
-    let failure = match (by_code, &summary.trouble) {
-        (None, Some(trouble)) => trouble.clone(),
+    let failure = match (by_code, &summary.retrying) {
+        (None, Some(failure)) => failure.clone(),
         (Some(kind), _) => Failure::of_kind(kind, last_line(stderr)),
         (None, None) => Failure::new(None, last_line(stderr)),
     };
@@ -224,11 +199,8 @@ fn ended(
 fn owed(summary: &TurnSummary, json: bool, expects: Expects) -> StopReason {
     match expects {
         Expects::Nothing | Expects::Report { received: true } => StopReason::Ok,
-        Expects::Schema | Expects::Report { received: false } if json => StopReason::Ok,
-        Expects::Schema | Expects::Report { received: false } if !summary.denied.is_empty() => {
-            StopReason::PermissionBlocked
-        }
-        Expects::Schema => StopReason::SchemaInvalid,
+        Expects::Report { received: false } if json => StopReason::Ok,
+        Expects::Report { received: false } if !summary.denied.is_empty() => StopReason::PermissionBlocked,
         Expects::Report { received: false } => StopReason::NoReport,
     }
 }

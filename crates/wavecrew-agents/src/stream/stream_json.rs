@@ -1,11 +1,12 @@
-//! The `stream-json` of claude and of qwen, which is modelled on it: messages of two sides and a result per turn.
+//! The `stream-json` of claude and of qwen, which resembles it: the messages of both sides, and a result per turn.
 
 use serde_json::Value;
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::time::Timestamp;
 
 use super::failure::{FailKind, Failure};
 use super::tools::ToolArguments;
-use super::usage::{Usage, UsageScope};
+use super::usage::{UsageScope, token_counts};
 use super::{AgentEvent, ParserState, items, millis, owned, status, text};
 
 /// Where the two differ.
@@ -13,11 +14,9 @@ pub(crate) struct Dialect {
     pub tools: ToolArguments,
     /// The field of `init` with the version of the agent.
     pub version: &'static str,
-    /// The field of `result` with an answer in the schema.
-    pub structured: &'static str,
 }
 
-/// The arguments that say best what a call of a tool does.
+/// The arguments that best describe a call of a tool.
 pub(crate) const SUMMARY: [&str; 7] = [
     "command",
     "file_path",
@@ -33,7 +32,7 @@ pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut ParserState) {
         "system" => system(dialect, value, state),
         "assistant" => assistant(dialect, value, state),
         "user" => user(value, state),
-        "result" => result(dialect, value, state),
+        "result" => result(value, state),
         "control_request" if value["request"]["subtype"] == "can_use_tool" => {
             let request = &value["request"];
             state.push(AgentEvent::Question {
@@ -43,7 +42,7 @@ pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut ParserState) {
             });
         }
         "rate_limit_event" => rate_limit(&value["rate_limit_info"], state),
-        // Partial messages, which come again whole, and the answers to our own requests.
+        // Partial messages, which follow as a whole, and the answers to our own requests.
         "stream_event" | "control_response" | "control_cancel_request" => {}
         kind => state.unknown(kind),
     }
@@ -51,17 +50,17 @@ pub(crate) fn read(dialect: &Dialect, value: &Value, state: &mut ParserState) {
 
 fn system(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     match text(value, "subtype") {
-        "init" => state.push(AgentEvent::Started {
-            conversation: text(value, "session_id").to_owned(),
-            model: owned(&value["model"]),
-            version: owned(&value[dialect.version]),
-        }),
+        "init" => state.started(
+            text(value, "session_id"),
+            owned(&value["model"]),
+            owned(&value[dialect.version]),
+        ),
         "api_retry" => {
             let failure = Failure::new(status(&value["error_status"]), text(value, "error"));
             state.retrying(failure.after(millis(&value["retry_delay_ms"])));
         }
         "retry" => {
-            // qwen announces a wait only when it was told to slow down; other retries are at once.
+            // qwen announces a wait only after a rate limit; it repeats other requests at once.
             let wait = millis(&value["data"]["delayMs"]);
             let kind = if wait.is_some() {
                 FailKind::RateLimited
@@ -76,7 +75,7 @@ fn system(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     }
 }
 
-/// How much of the account is used. Most of these only warn.
+/// The state of the account's quota. Most of these events only warn.
 fn rate_limit(info: &Value, state: &mut ParserState) {
     if info["status"] == "rejected" {
         let at = info["resetsAt"].as_u64();
@@ -85,7 +84,7 @@ fn rate_limit(info: &Value, state: &mut ParserState) {
 }
 
 fn assistant(dialect: &Dialect, value: &Value, state: &mut ParserState) {
-    // The service's error, worded as if the agent had said it; the result brings it again.
+    // An error of the service in the form of a message; the result contains it again.
     if value["is_api_error_message"] == true {
         return;
     }
@@ -107,7 +106,7 @@ fn assistant(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     }
 }
 
-/// Every part of a message comes with the usage of the whole: what went in, and less than came out.
+/// Every part of a message comes with the usage of the whole message; its output is not complete yet.
 fn so_far(message: &Value, state: &mut ParserState) {
     let (id, usage) = (text(message, "id"), &message["usage"]);
     if !usage.is_object() || state.counted == id {
@@ -116,13 +115,12 @@ fn so_far(message: &Value, state: &mut ParserState) {
     id.clone_into(&mut state.counted);
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
     let (cached, output) = (count("cache_read_input_tokens"), count("output_tokens"));
-    // claude counts apart what came from the cache; qwen does not, and has the sum.
+    // claude counts cached input separately; qwen includes it, and has the sum.
     let input = match usage["total_tokens"].as_u64() {
         Some(total) => total.saturating_sub(output),
         None => count("input_tokens") + count("cache_creation_input_tokens") + cached,
     };
-    state.push(AgentEvent::UsedSoFar(Usage {
-        scope: UsageScope::SinceLast,
+    state.push(AgentEvent::UsedSoFar(TokenUsage {
         input,
         cached,
         output,
@@ -150,13 +148,13 @@ fn exit_code(content: &Value, ok: bool) -> Option<i64> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn result(dialect: &Dialect, value: &Value, state: &mut ParserState) {
+fn result(value: &Value, state: &mut ParserState) {
     for denial in items(value, "permission_denials") {
         state.denied(text(denial, "tool_use_id"), text(denial, "tool_name"));
     }
-    state.push(AgentEvent::Usage(usage(value)));
+    state.used(UsageScope::Conversation, usage(value));
     let declined = value["stop_reason"] == "refusal";
-    // `subtype` says "success" for failures of the service too; `is_error` tells the truth.
+    // `subtype` is "success" even if the service failed; `is_error` is reliable.
     if value["is_error"] == true || declined {
         let message = message(value);
         let failure = if declined {
@@ -170,11 +168,7 @@ fn result(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     if let Some(answer) = value["result"].as_str() {
         answer.clone_into(&mut state.text);
     }
-    let structured = value
-        .get(dialect.structured)
-        .filter(|value| !value.is_null())
-        .cloned();
-    state.answered(structured);
+    state.answered();
 }
 
 fn message(value: &Value) -> &str {
@@ -190,8 +184,9 @@ fn message(value: &Value) -> &str {
         .unwrap_or("no reason given")
 }
 
-fn usage(value: &Value) -> Usage {
-    // claude: per model and for the whole conversation, as its cost is. Its `usage` is of the turn alone.
+fn usage(value: &Value) -> TokenUsage {
+    let cost = value["total_cost_usd"].as_f64();
+    // claude: per model and for the whole conversation, like its cost. Its `usage` is for the turn only.
     if let Some(models) = value["modelUsage"]
         .as_object()
         .filter(|models| !models.is_empty())
@@ -203,20 +198,16 @@ fn usage(value: &Value) -> Usage {
                 .sum::<u64>()
         };
         let cached = sum("cacheReadInputTokens");
-        return Usage {
-            scope: UsageScope::Conversation,
+        return TokenUsage {
             input: sum("inputTokens") + sum("cacheCreationInputTokens") + cached,
             cached,
             output: sum("outputTokens"),
-            cost: value["total_cost_usd"].as_f64(),
+            cost,
         };
     }
-    let count = |key: &str| value["usage"][key].as_u64().unwrap_or(0);
-    Usage {
-        scope: UsageScope::Conversation,
-        input: count("input_tokens"),
-        cached: count("cache_read_input_tokens"),
-        output: count("output_tokens"),
-        cost: value["total_cost_usd"].as_f64(),
+    let keys = ["input_tokens", "cache_read_input_tokens", "output_tokens"];
+    TokenUsage {
+        cost,
+        ..token_counts(&value["usage"], keys)
     }
 }

@@ -1,17 +1,17 @@
-//! What is common to the tools of all agents: a line that says what a call does, and which file it writes.
+//! The tools of agents: a line that describes a call, and the file that it writes.
 
 use serde_json::Value;
 
 /// Which arguments of an agent's tools name a command or a file.
 #[derive(Debug)]
 pub(crate) struct ToolArguments {
-    /// Arguments that best say what a call does, best first.
+    /// Arguments that describe a call, the best first.
     pub summary: &'static [&'static str],
     /// Tools that write a file, with the argument that names it.
     pub writers: &'static [(&'static str, &'static str)],
 }
 
-/// Calls under way that will have written a file when they end well.
+/// Running calls that write a file if they succeed.
 #[derive(Debug, Default)]
 pub(crate) struct OpenTools(Vec<(String, String)>);
 

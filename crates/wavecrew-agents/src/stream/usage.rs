@@ -1,124 +1,98 @@
-//! Tokens and money. Agents count in three ways; a [`UsageMeter`] turns all of them into what one attempt spent.
+//! Token usage. Agents count in two ways; a [`UsageMeter`] turns both into what one attempt used.
+
+use serde_json::Value;
+use wavecrew_core::event::TokenUsage;
 
 use super::AgentEvent;
 
-/// What a number of tokens covers.
+/// What a count of tokens covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageScope {
-    /// Since the last report.
+    /// Everything since the last count.
     SinceLast,
-    /// The conversation from its start, attempts before a resume included.
+    /// The conversation from its start, including the attempts before a resume.
     Conversation,
-}
-
-/// A report of tokens. `input` includes `cached`, whatever the agent's own counting.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Usage {
-    pub scope: UsageScope,
-    pub input: u64,
-    /// Input that was read from the service's cache.
-    pub cached: u64,
-    pub output: u64,
-    /// In US dollars, where the agent says so.
-    pub cost: Option<f64>,
-}
-
-impl Usage {
-    pub const NONE: Self = Self {
-        scope: UsageScope::Conversation,
-        input: 0,
-        cached: 0,
-        output: 0,
-        cost: None,
-    };
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            scope: self.scope,
-            input: self.input + other.input,
-            cached: self.cached + other.cached,
-            output: self.output + other.output,
-            cost: match (self.cost, other.cost) {
-                (Some(a), Some(b)) => Some(a + b),
-                (cost, None) | (None, cost) => cost,
-            },
-        }
-    }
-
-    fn minus(self, before: Self) -> Self {
-        // A counter that went back belongs to another conversation than the one before.
-        if self.input < before.input || self.output < before.output {
-            return self;
-        }
-        Self {
-            scope: self.scope,
-            input: self.input - before.input,
-            cached: self.cached.saturating_sub(before.cached),
-            output: self.output - before.output,
-            cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
-        }
-    }
 }
 
 /// Adds up one attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct UsageMeter {
-    before: Usage,
-    now: Usage,
-    /// Of the turn under way, until its end tells it better.
-    so_far: Usage,
-    /// There is something that [`news`](Self::news) did not tell.
-    news: bool,
+    before: TokenUsage,
+    now: TokenUsage,
+    /// Of the running turn, until its end brings the final count.
+    so_far: TokenUsage,
+    changed: bool,
 }
 
 impl UsageMeter {
-    /// `before` is [`UsageMeter::conversation`] of the attempt that this one resumes, or [`Usage::NONE`].
-    pub fn new(before: Usage) -> Self {
+    /// `before` is [`UsageMeter::conversation`] of the attempt that this one resumes, or zero.
+    pub fn new(before: TokenUsage) -> Self {
         Self {
             before,
             now: before,
-            so_far: Usage::NONE,
-            news: false,
+            so_far: TokenUsage::default(),
+            changed: false,
         }
     }
 
     pub fn on(&mut self, event: &AgentEvent) {
-        if let AgentEvent::Usage(usage) = event {
-            self.now = match usage.scope {
-                UsageScope::SinceLast => self.now.plus(*usage),
-                UsageScope::Conversation => *usage,
-            };
-            (self.so_far, self.news) = (Usage::NONE, true);
+        if let AgentEvent::Usage(scope, usage) = event {
+            match scope {
+                UsageScope::SinceLast => self.now += *usage,
+                UsageScope::Conversation => self.now = *usage,
+            }
+            (self.so_far, self.changed) = (TokenUsage::default(), true);
         } else if let AgentEvent::UsedSoFar(usage) = event {
-            (self.so_far, self.news) = (self.so_far.plus(*usage), true);
+            self.so_far += *usage;
+            self.changed = true;
         }
     }
 
-    /// What was used since the last [`take`](Self::take), the turn under way included, if that has changed.
-    pub fn news(&mut self) -> Option<Usage> {
-        std::mem::take(&mut self.news).then(|| self.spent())
+    /// What was used since the last [`take`](Self::take), including the running turn, if it has changed since the last call.
+    pub fn take_changed(&mut self) -> Option<TokenUsage> {
+        std::mem::take(&mut self.changed).then(|| self.spent())
     }
 
-    /// What this attempt used.
-    pub fn spent(&self) -> Usage {
-        Usage {
-            scope: UsageScope::SinceLast,
-            ..self.now.minus(self.before).plus(self.so_far)
-        }
-    }
-
-    /// What was used since this was asked last, or since the start.
-    pub fn take(&mut self) -> Usage {
-        let spent = self.spent();
-        (self.before, self.so_far, self.news) = (self.now, Usage::NONE, false);
+    /// What was used since the last [`take`](Self::take), or since the start.
+    pub fn spent(&self) -> TokenUsage {
+        let mut spent = difference(self.now, self.before);
+        spent += self.so_far;
         spent
     }
 
-    /// What the conversation used so far; kept for the attempt that resumes it.
-    pub fn conversation(&self) -> Usage {
-        Usage {
-            scope: UsageScope::Conversation,
-            ..self.now
-        }
+    /// The same, and starts to count anew.
+    pub fn take(&mut self) -> TokenUsage {
+        let spent = self.spent();
+        (self.before, self.so_far, self.changed) = (self.now, TokenUsage::default(), false);
+        spent
+    }
+
+    /// What the conversation has used so far, for the attempt that resumes it.
+    pub fn conversation(&self) -> TokenUsage {
+        self.now
+    }
+}
+
+fn difference(now: TokenUsage, before: TokenUsage) -> TokenUsage {
+    // A counter that went back belongs to another conversation.
+    if now.input < before.input || now.output < before.output {
+        return now;
+    }
+    TokenUsage {
+        input: now.input - before.input,
+        cached: now.cached.saturating_sub(before.cached),
+        output: now.output - before.output,
+        cost: now.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
+    }
+}
+
+/// Reads counts: the keys of the input (including what is cached), of the cached input and of the output.
+pub(crate) fn token_counts(counts: &Value, [input, cached, output]: [&str; 3]) -> TokenUsage {
+    let count = |key: &str| counts[key].as_u64().unwrap_or(0);
+    TokenUsage {
+        input: count(input),
+        cached: count(cached),
+        output: count(output),
+        cost: None,
     }
 }

@@ -1,15 +1,15 @@
-//! Gathers what was found and turns it into a verdict.
+//! Collects the problems of a claim and turns them into an outcome.
 
 use super::rules::Problem;
 use crate::engine::CheckOutcome;
 use crate::event::Verdict;
 use std::fmt::Write as _;
 
-/// A worker reads a list of this length; more is counted.
+/// Longer lists end with a count.
 const MAX_LISTED: usize = 20;
 const MAX_NAME: usize = 200;
 
-/// What came out of comparing a claim with the facts.
+/// The problems that checks of a claim found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClaimCheck {
     checked: usize,
@@ -19,12 +19,11 @@ pub struct ClaimCheck {
 }
 
 impl ClaimCheck {
-    /// One more thing was looked at.
     pub fn count_check(&mut self) {
         self.checked += 1;
     }
 
-    /// Something that the worker can still put right.
+    /// Adds a problem that the worker can fix.
     pub fn add_fixable(&mut self, problem: String) {
         self.missing.push(problem);
     }
@@ -48,17 +47,16 @@ impl ClaimCheck {
         (!self.doubts.is_empty()).then(|| list(&self.doubts))
     }
 
-    /// A path that leads where the worker has no business.
+    /// Adds a path that leads out of the folders that the worker may use.
     pub fn add_outside(&mut self, problem: String) {
         self.outside.push(problem);
     }
 
-    /// Nothing that was looked at is short of anything.
     pub fn has_no_problems(&self) -> bool {
         self.missing.is_empty() && self.outside.is_empty()
     }
 
-    /// Something was looked at and all of it is as it should be.
+    /// Whether there was something to check, and no problem.
     pub fn is_verified(&self) -> bool {
         self.checked > 0 && self.has_no_problems() && self.doubts.is_empty()
     }
@@ -90,7 +88,7 @@ fn list(problems: &[String]) -> String {
     text
 }
 
-/// A path in backticks, safe to print and of bearable length: it may be a worker's invention.
+/// A path in backticks, shortened and safe to print: a worker may have made it up.
 pub fn quoted_path(path: &str) -> String {
     let mut text = String::from("`");
     for c in path.chars().take(MAX_NAME) {

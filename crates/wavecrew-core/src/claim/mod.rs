@@ -1,5 +1,5 @@
-//! What a worker's word is held against: the files its task owes and the paths it reports. Owns what has to be
-//! where and what has to be in it. Never looks: callers list names, read bytes and bring the outcome back.
+//! The rules for claims: which files a task owes, what has to be in them, and which paths and commits a report names. Reads
+//! no files: callers list names and read bytes.
 
 mod check;
 mod content;
@@ -29,7 +29,7 @@ use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{ColumnType, Content, Owed, Team};
 
-/// One path that a row owes, its columns filled in.
+/// A path that a row owes, with its columns filled in.
 #[derive(Debug)]
 pub struct OwedPath<'a> {
     pub owed: &'a Owed,
@@ -37,12 +37,12 @@ pub struct OwedPath<'a> {
 }
 
 impl OwedPath<'_> {
-    /// Whether a file, named from the session folder, is one of those owed.
+    /// Whether this file, relative to the session folder, is owed.
     pub fn is_satisfied_by(&self, path: &str) -> bool {
         self.pattern.matches(path) && !(self.wants_tests() && content::is_support_file(path))
     }
 
-    /// Whether what is owed may lie below this folder.
+    /// Whether owed files may lie below this folder.
     pub fn leads_into(&self, folder: &str) -> bool {
         self.pattern.leads_into(folder) && !(self.wants_tests() && content::is_support_folder(folder))
     }
@@ -51,7 +51,7 @@ impl OwedPath<'_> {
         self.owed.content == Content::TestFile
     }
 
-    /// What is wrong with the number of files found.
+    /// Why this number of files is wrong, if it is.
     pub fn count_problem(&self, found: usize) -> Option<String> {
         let name = quoted_path(self.pattern.as_str());
         let min = self.owed.min_files as usize;
@@ -71,16 +71,16 @@ impl OwedPath<'_> {
     }
 }
 
-/// Everything a row owes, by who has to write it.
+/// The paths that a row owes, by who has to write them.
 #[derive(Debug, Default)]
 pub struct OwedPaths<'a> {
     pub by_worker: Vec<OwedPath<'a>>,
     pub by_engine: Vec<OwedPath<'a>>,
-    /// Paths that a value of the row leads out of the session folder: nobody may write there.
+    /// Paths that a value of the row leads out of the session folder.
     pub escaping: Vec<PathEscape>,
 }
 
-/// What a row owes. A list in a path means one path for each of its ids.
+/// The paths that a row owes. A list in a path means one path for each entry.
 pub fn owed_paths<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths<'a> {
     let mut owed_paths = OwedPaths::default();
     let Some(role) = team.role(plan.role(task)) else {
@@ -109,7 +109,7 @@ pub fn owed_paths<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths
             match pattern {
                 Ok(pattern) if owed.by_engine => owed_paths.by_engine.push(OwedPath { owed, pattern }),
                 Ok(pattern) => owed_paths.by_worker.push(OwedPath { owed, pattern }),
-                Err(leaves) => owed_paths.escaping.push(leaves),
+                Err(escape) => owed_paths.escaping.push(escape),
             }
         }
     }
@@ -128,34 +128,38 @@ pub fn document_context<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> Doc
     }
 }
 
-/// The paths in a report: the column, and one path of it.
+/// The paths in a report, each with its column.
 pub fn reported_paths<'a>(
     team: &'a Team,
     outputs: &'a [(String, String)],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let is_path = |name: &str| {
-        team.output_columns()
-            .any(|column| column.name == name && matches!(column.type_, ColumnType::Path | ColumnType::Paths))
-    };
-    outputs
-        .iter()
-        .filter(move |(name, _)| is_path(name))
-        .flat_map(|(name, value)| path::list(value).map(move |path| (name.as_str(), path)))
+    outputs_of_type(team, outputs, &[ColumnType::Path, ColumnType::Paths])
+        .flat_map(|(name, value)| path::list(value).map(move |path| (name, path)))
 }
 
-/// The commits in a report: the column, and its value.
+/// The commits in a report, each with its column.
 pub fn reported_commits<'a>(
     team: &'a Team,
     outputs: &'a [(String, String)],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let is_commit = |name: &str| {
+    outputs_of_type(team, outputs, &[ColumnType::Commit])
+        .map(|(name, value)| (name, value.trim()))
+        .filter(|(_, value)| !value.is_empty())
+}
+
+fn outputs_of_type<'a>(
+    team: &'a Team,
+    outputs: &'a [(String, String)],
+    types: &'static [ColumnType],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let is_wanted = |name: &str| {
         team.output_columns()
-            .any(|column| column.name == name && column.type_ == ColumnType::Commit)
+            .any(|column| column.name == name && types.contains(&column.type_))
     };
     outputs
         .iter()
-        .map(|(name, value)| (name.as_str(), value.trim()))
-        .filter(move |(name, value)| !value.is_empty() && is_commit(name))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .filter(move |(name, _)| is_wanted(name))
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
-//! Paths that a role owes: columns filled in, `*` and `**` matched against names. Refuses every path that would
-//! leave its folder.
+//! Paths that a role owes: columns filled in, `*` and `**` matched against names. Refuses paths that leave their folder.
 
-use crate::prompt::fill;
-use std::cell::RefCell;
+use crate::prompt::{fill, placeholders};
 
-/// Stands for `*` while columns are filled in, so that a star in a value is only a star.
+/// Stands for `*` while columns are filled in, so that a star in a value stays a star.
 const ANY: char = '\0';
 
-/// The value of a column, as far as paths are concerned.
+/// The value of a column in a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell<'a> {
     One(&'a str),
@@ -15,7 +13,7 @@ pub(super) enum Cell<'a> {
     List(&'a str),
 }
 
-/// A path that would leave its folder.
+/// A path that leads out of its folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathEscape(pub String);
 
@@ -30,7 +28,7 @@ pub struct Pattern {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Part {
     Name(String),
-    /// What stands between the stars; two pieces or more.
+    /// The texts between the stars; two or more.
     Stars(Vec<String>),
     Folders,
 }
@@ -69,7 +67,7 @@ impl Pattern {
         self.parts.iter().all(|part| matches!(part, Part::Name(_)))
     }
 
-    /// The folder below which everything lies that can match; the whole path of a literal one.
+    /// The folder that contains every match; the whole path of a literal pattern.
     pub fn base(&self) -> String {
         let last = self.parts.len().saturating_sub(usize::from(!self.is_literal()));
         let names = self.parts[..last].iter().map_while(|part| match part {
@@ -89,13 +87,13 @@ impl Pattern {
         let path: Vec<&str> = names(folder).collect();
         let mut reaches = self.reaches(&path);
         if self.parts.last() != Some(&Part::Folders) {
-            // What matches as a whole is a file.
+            // A complete match is a file.
             reaches.pop();
         }
         reaches.contains(&true)
     }
 
-    /// For 0, 1, 2, ... parts: whether so many match the whole path.
+    /// For 0, 1, 2, ... parts: whether the first n parts match the whole path.
     fn reaches(&self, path: &[&str]) -> Vec<bool> {
         let end = path.len();
         // `reach[n]`: the parts so far match the first n names.
@@ -105,7 +103,7 @@ impl Pattern {
         for (at, part) in self.parts.iter().enumerate() {
             let mut next = vec![false; end + 1];
             if *part == Part::Folders && at + 1 < self.parts.len() {
-                // No folder at all; at the end it stands for the files too and takes at least one name.
+                // It may match no folder; at the end it stands for files and matches at least one name.
                 next.clone_from(&reach);
             }
             for n in 0..end {
@@ -144,7 +142,7 @@ fn name_matches(pieces: &[String], name: &str) -> bool {
     })
 }
 
-/// Whether a relative path stays in its folder, whatever is on disk.
+/// Whether a relative path stays in its folder.
 fn stays_inside(path: &str) -> bool {
     !path.starts_with('/') && path.split('/').all(|name| name != "..")
 }
@@ -158,8 +156,7 @@ pub(super) fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(';').map(str::trim).filter(|entry| !entry.is_empty())
 }
 
-/// Fills columns into an owed path: one pattern for each entry of a list. A column without a value leaves open
-/// which name is meant, so it matches any.
+/// Fills columns into an owed path: one pattern for each entry of a list. An empty column matches any name.
 pub(super) fn fill_all<'a>(
     template: &str,
     cell: impl Fn(&str) -> Option<Cell<'a>>,
@@ -193,19 +190,6 @@ pub(super) fn fill_all<'a>(
         Pattern::new(&fill(&template, value))
     };
     rows.iter().map(fill_in).collect()
-}
-
-/// The names that `fill` would ask for, each once.
-fn placeholders(template: &str) -> Vec<String> {
-    let asked = RefCell::new(vec![]);
-    fill(template, |name| {
-        let mut asked = asked.borrow_mut();
-        if !asked.iter().any(|known| known == name) {
-            asked.push(name.to_owned());
-        }
-        None
-    });
-    asked.into_inner()
 }
 
 #[cfg(test)]

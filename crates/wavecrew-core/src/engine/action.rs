@@ -1,4 +1,4 @@
-//! What the engine wants done. The driver does it, in order, and only after the events before it are in the
+//! What the engine wants done. The driver performs actions in order, and only after the events before them are in the
 //! journal.
 
 use super::input::{Answer, WorkerId};
@@ -19,18 +19,18 @@ pub enum Action {
         rows: Vec<(TaskIx, String)>,
     },
     Spawn(Box<Assignment>),
-    /// Say something more to a worker in its conversation.
+    /// Send a further message to an interactive worker.
     Send {
         worker: WorkerId,
         turn: u32,
         text: String,
     },
-    /// Tell the worker that its report was refused; it may report again.
+    /// Refuse the worker's report; it may report again.
     RefuseReport {
         worker: WorkerId,
         reason: String,
     },
-    /// Compare the worker's claim with the facts.
+    /// Check the worker's claims. Answered by `ClaimChecked`.
     CheckClaim {
         worker: WorkerId,
         task: TaskIx,
@@ -38,13 +38,13 @@ pub enum Action {
         /// The worker was asked about doubts before, or cannot be asked.
         asked: bool,
     },
-    /// Find out what is so before a worker is started. Answered by `ClaimChecked`.
+    /// Run the check of a task before its worker starts. Answered by `ClaimChecked`.
     CheckBeforeStart {
         worker: WorkerId,
         task: TaskIx,
         attempt: u32,
     },
-    /// A revision made things worse: put back what this attempt of the task had measured.
+    /// Restore the work of an earlier attempt, because the revision made things worse.
     Restore {
         task: TaskIx,
         attempt: u32,
@@ -58,7 +58,7 @@ pub enum Action {
         worker: WorkerId,
         grace: Duration,
     },
-    /// The findings were longer than the table holds; keep the whole text beside the log.
+    /// Keep the whole findings beside the log, because they are too long for the table.
     KeepFindings {
         task: TaskIx,
         attempt: u32,
@@ -68,34 +68,34 @@ pub enum Action {
     WriteInteractive {
         task: TaskIx,
     },
-    /// The wave's results are in the table: publish it and remove `wave-N.csv`.
+    /// Publish the table with the wave's results and remove `wave-N.csv`.
     PublishWave {
         wave: u32,
     },
-    /// Bring the work in the trees of these tasks together, in this order. Answered by one `Landed` each.
+    /// Merge the worktrees of these tasks, in this order. Answered by one `MergeDone` each.
     Merge {
         tasks: Vec<TaskIx>,
     },
-    /// Let other runs on this machine know how the pool fared.
+    /// Share an event of a pool with other runs on this machine.
     SharePoolEvent {
         pool: String,
         event: PoolEvent,
     },
-    /// Answer a question of a worker.
+    /// Answer a request of a worker.
     Reply {
         worker: WorkerId,
         key: String,
         reply: Reply,
     },
-    /// Put a question to the person.
+    /// Ask the person.
     Ask(Question),
-    /// Something a person should see.
+    /// Show the person something.
     Notify(Notice),
-    /// The run is over: write the final files and leave.
+    /// Write the final files and end the run.
     Finish(RunOutcome),
 }
 
-/// A task handed to a worker.
+/// A task for a worker.
 #[derive(Clone, Debug)]
 pub struct Assignment {
     pub worker: WorkerId,
@@ -106,22 +106,22 @@ pub struct Assignment {
     pub mode: ExecMode,
     pub agent: String,
     pub prev_context: String,
-    /// The conversation of an attempt that was cut off, to go on with.
+    /// The conversation of an interrupted attempt, to resume.
     pub resume: Option<Resume>,
     /// Why the task runs again.
     pub rework: Option<Rework>,
-    /// What was found out before the worker was started.
+    /// What the check before the start found to be short.
     pub found: Option<String>,
     pub workspace: Workspace,
-    /// The working copy of an earlier attempt, to go on in.
+    /// The worktree of an earlier attempt, to continue in.
     pub worktree: Option<WorktreeRecord>,
 }
 
-/// A conversation that a former attempt began.
+/// A conversation of an earlier attempt.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resume {
     pub conversation: String,
-    /// What is on record of it: agents count on from there.
+    /// Its recorded usage: agents count from there.
     pub spent: TokenUsage,
 }
 
@@ -132,7 +132,7 @@ pub enum Permission {
     Denied,
 }
 
-/// What a worker is told that asked something.
+/// The answer to a request of a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     Permission(Permission),
@@ -144,22 +144,22 @@ pub struct Question {
     pub id: u32,
     pub text: String,
     pub kind: QuestionKind,
-    /// After this an answer comes too late.
+    /// Later answers are ignored.
     pub timeout: Duration,
 }
 
-/// What a question is about, and with it what can be answered.
+/// What a question is about; decides which answers are possible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum QuestionKind {
     /// All tasks of a wave failed: retry or abort.
     FailedWave,
-    /// A worker wants to do more than its role may: allow or deny.
+    /// A worker asks for permission: allow or deny.
     Permission,
-    /// A checkpoint or a gate holds the run up: go on, have the work revised where that is still possible, or abort.
+    /// A checkpoint or a gate blocks the run: continue, have the work revised if rounds are left, or abort.
     PolicyDecision { may_revise: bool },
-    /// A person has to approve before the run goes on: approve or abort.
+    /// A person has to approve before the run continues: approve or abort.
     Approval,
-    /// A worker wants to know something: one of these if there are any, or other words.
+    /// A worker asks a question: one of these options, or free text.
     Advice { options: Vec<String> },
 }
 
@@ -174,11 +174,11 @@ pub struct AnswerChoice {
 }
 
 impl QuestionKind {
-    /// What may be answered, the cautious answer last. Advice is given in other words, too.
+    /// The possible answers, the cautious one last. Advice may also be free text.
     pub fn choices(&self) -> Vec<AnswerChoice> {
         let choice = |word, label, answer| AnswerChoice { word, label, answer };
         let stop = choice("abort", "Stop here", Answer::Abort);
-        let go_on = choice("go-on", "Go on all the same", Answer::Proceed);
+        let go_on = choice("go-on", "Continue anyway", Answer::Proceed);
         match self {
             Self::FailedWave => vec![choice("retry", "Try them again", Answer::Retry), stop],
             Self::Permission => vec![
@@ -198,7 +198,7 @@ impl QuestionKind {
         }
     }
 
-    /// What counts when nobody answers.
+    /// The answer when nobody answers.
     pub fn unanswered(&self) -> Answer {
         match self {
             Self::FailedWave | Self::PolicyDecision { .. } | Self::Approval => Answer::Abort,
@@ -220,7 +220,7 @@ pub enum Notice {
         task: String,
         silent: Duration,
     },
-    /// The worker changed its mind or was late; its report did not count.
+    /// A report was ignored because it came too late or was not the first.
     ReportIgnored {
         task: String,
         reason: String,

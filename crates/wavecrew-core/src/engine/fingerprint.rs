@@ -1,4 +1,4 @@
-//! What a result was produced from, as hashes that are the same on every machine and in every version.
+//! Hashes of what a result was made from, the same on every machine and in every version.
 
 use crate::event::Fingerprint;
 use crate::id::TaskIx;
@@ -7,7 +7,7 @@ use crate::team::Team;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Columns that the engine fills: a change in them is not a change of the task. `wave` follows from `deps`.
-pub const ENGINE_COLUMNS: [&str; 4] = ["wave", "status", "findings", "error"];
+const ENGINE_COLUMNS: [&str; 4] = ["wave", "status", "findings", "error"];
 
 pub fn is_engine_column(team: &Team, column: &str) -> bool {
     ENGINE_COLUMNS.contains(&column) || team.output_columns().any(|output| output.name == column)

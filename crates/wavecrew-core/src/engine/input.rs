@@ -1,4 +1,4 @@
-//! What the engine is told. Everything that happens outside reaches it as one of these.
+//! Inputs of the engine: everything that happens outside reaches it as one of these.
 
 use crate::event::{ProcessId, StopReason, TokenUsage, Verdict, WorktreeRecord};
 use crate::plan::Plan;
@@ -12,7 +12,7 @@ pub struct WorkerId(pub u64);
 
 #[derive(Debug)]
 pub enum Input {
-    /// Begin to run waves. Reports that were accepted for attempts whose coordinator died come along.
+    /// Begin to run waves. `recovered` are the accepted reports of attempts whose coordinator died.
     Begin {
         recovered: Vec<RecoveredReport>,
     },
@@ -27,7 +27,7 @@ pub enum Input {
         worker: WorkerId,
         error: SpawnError,
     },
-    /// The worker showed a sign of life.
+    /// The worker was active.
     Activity {
         worker: WorkerId,
     },
@@ -38,39 +38,39 @@ pub enum Input {
         model: Option<String>,
         version: Option<String>,
     },
-    /// A report arrived while the worker's turn is still under way.
+    /// A report arrived during the worker's turn.
     Reported {
         worker: WorkerId,
         body: String,
     },
-    /// The worker waits for an answer to this.
+    /// The worker waits for an answer.
     WorkerAsks {
         worker: WorkerId,
         key: String,
         request: WorkerRequest,
     },
-    /// What the turn under way has used so far.
+    /// What the current turn has used so far.
     UsageSoFar {
         worker: WorkerId,
         spent: TokenUsage,
         model: Option<String>,
     },
-    /// The worker has a working copy of its own.
+    /// The worker has a worktree.
     WorktreeMade {
         worker: WorkerId,
         worktree: WorktreeRecord,
     },
-    /// What became of the work in a task's tree.
+    /// The outcome of merging a task's worktree.
     MergeDone {
         task: String,
         outcome: MergeOutcome,
     },
-    /// The worker's turn is over.
+    /// The worker's turn has ended.
     TurnEnded {
         worker: WorkerId,
         end: TurnEnd,
     },
-    /// The worker went on after its report and changed these files.
+    /// The worker changed these files after its report.
     EditedAfterReport {
         worker: WorkerId,
         files: Vec<String>,
@@ -80,21 +80,21 @@ pub enum Input {
         worker: WorkerId,
         reason: String,
     },
-    /// The claim of a worker was compared with the facts.
+    /// The check of a worker's claims has ended.
     ClaimChecked {
         worker: WorkerId,
         outcome: CheckOutcome,
     },
-    /// The rows that the result of a task asked for, if there are any: the plan is the sealed result of the patch.
+    /// The rows that a task's result asked for, if any; the plan is the sealed result of the patch.
     Expanded {
         task: String,
         change: Result<Option<(Patch, Box<Plan>)>, String>,
     },
-    /// Nothing of the worker is left.
+    /// All processes of the worker have ended.
     Closed {
         worker: WorkerId,
     },
-    /// What all runs on this machine know of a pool, and how many workers the others have in it.
+    /// What all runs on this machine know of a pool, and how many workers other runs have in it.
     PoolUpdated {
         pool: String,
         state: Pool,
@@ -105,7 +105,7 @@ pub enum Input {
         patch: Patch,
         plan: Box<Plan>,
     },
-    /// A person's edit cannot be followed; it was set aside.
+    /// A table edit is not a valid plan; it was set aside.
     TableEditRefused {
         problems: Vec<String>,
     },
@@ -121,19 +121,19 @@ pub enum Input {
     Resume,
 }
 
-/// What a worker asks for and waits for.
+/// A request of a worker that waits for the answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WorkerRequest {
-    /// Permission for something that the access of its role does not cover.
+    /// Permission for an action that the access of its role does not cover.
     Permission(String),
-    /// An answer; `options` are the ones it suggests.
+    /// A question; `options` are the answers it suggests.
     Question { question: String, options: Vec<String> },
 }
 
 /// Whether a worker prints while it works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutputMode {
-    /// Prints events from the start: one that prints nothing hangs.
+    /// Prints events from the start: without any output, it hangs.
     Streaming,
     /// May print nothing until it ends.
     Silent,
@@ -148,76 +148,76 @@ pub struct RecoveredReport {
 
 #[derive(Clone, Debug)]
 pub enum SpawnError {
-    /// It will not work next time either: no such program, no permission.
+    /// The next attempt would fail too: no such program, no permission.
     Permanent(String),
-    /// The machine is short of something: try again later.
+    /// The machine lacks a resource: try again later.
     Temporary(String),
 }
 
 /// How a turn of a worker ended.
 #[derive(Clone, Debug)]
 pub struct TurnEnd {
-    pub exit: Exit,
+    pub exit: TurnExit,
     /// Candidates for the report, most trustworthy channel first.
     pub reports: Vec<String>,
-    /// The last words of the worker, for the error text.
+    /// The last line of output, for the error text.
     pub last_output: String,
     /// What the turn used.
     pub spent: TokenUsage,
-    /// By which model, if that was told.
+    /// The model, if known.
     pub model: Option<String>,
-    /// When the service wants to be asked again.
+    /// The wait that the service asked for.
     pub retry_after: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exit {
+pub enum TurnExit {
     Code(i32),
     Signal(i32),
-    /// The agent itself told why it could not go on.
+    /// The agent said why it stopped.
     Reason(StopReason),
 }
 
 #[derive(Clone, Debug)]
 pub enum CheckOutcome {
-    /// The facts agree; measured values replace claimed ones.
+    /// The facts support the claims; measured values replace claimed ones.
     Confirmed {
         verdict: Verdict,
         measured: Vec<(String, String)>,
     },
-    /// It was examined by a program of our own.
+    /// A check program has measured the work.
     Measured(CheckFindings),
-    /// The facts disagree; the worker may mend it in the same conversation.
+    /// The facts contradict a claim; the worker may correct it in the same conversation.
     SendBack(String),
     /// Nothing is proven, but something is in doubt: the worker is asked once.
     Ask(String),
-    /// The facts disagree and asking again is no use.
+    /// The facts contradict a claim, and the worker cannot correct it.
     Contradicted(String),
 }
 
-/// What became of work that was to be merged.
+/// The outcome of merging a worktree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MergeOutcome {
-    /// It is merged; the end of all that is.
+    /// Merged; `commit` is the new end of the session's branch.
     Merged {
         commit: String,
     },
-    /// There was none.
+    /// There was nothing to merge.
     Nothing,
     Refused(String),
 }
 
-/// What an examination found out.
+/// What a check program measured.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CheckFindings {
     pub verdict: Verdict,
     /// Values of output columns, which replace claimed ones.
     pub measured: Vec<(String, String)>,
-    /// What else those who judge the result want to know.
+    /// Further values, for policies.
     pub facts: Vec<(String, String)>,
     /// Findings for a task that needed no worker.
     pub findings: String,
-    /// What is still short of the target, in words for the worker.
+    /// What is still short of the target, for the worker.
     pub shortfall: Option<String>,
 }
 
@@ -235,10 +235,10 @@ pub enum Answer {
     Abort,
     Allow,
     Deny,
-    /// Of a decision: let it pass.
+    /// Let it pass.
     Proceed,
-    /// Of a decision: have the work revised.
+    /// Have the work revised.
     Revise,
-    /// In a person's own words, or those of an option.
+    /// Free text, or an option.
     Text(String),
 }

@@ -1,10 +1,10 @@
-//! Work that was done in trees of its own: when it is merged, and what that means for its tasks.
+//! Worktrees of tasks: when they are merged, and what that means for their tasks.
 
 use super::action::Action;
 use super::input::{MergeOutcome, WorkerId};
 use super::{Engine, Isolation};
 use crate::event::{Event, WorktreeRecord};
-use crate::id::{ExecMode, TaskIx};
+use crate::id::TaskIx;
 use crate::team::Workspace;
 
 impl Engine {
@@ -24,12 +24,12 @@ impl Engine {
             return;
         };
         if self.ledger.task(attempt.task).open_worktree() != Some(&worktree) {
-            let task = self.ledger.plan().id(attempt.task).to_owned();
+            let task = self.task_id(attempt.task);
             self.record(Event::WorktreeMade { task, worktree });
         }
     }
 
-    /// Has everything merged that is done and is not; whether something is being merged.
+    /// Merges the worktrees of all completed tasks; returns whether a merge is under way.
     pub(super) fn merge_worktrees(&mut self) -> bool {
         if self.merging.is_empty() {
             let tasks = self.ledger.unmerged();
@@ -57,9 +57,8 @@ impl Engine {
                 let ix = self.ledger.plan().find(&task);
                 let at = self.now;
                 self.record(Event::MergeFailed { at, task, error });
-                if let Some(task) = ix.filter(|&task| self.ledger.plan().mode(task) == ExecMode::Interactive)
-                {
-                    self.out.push(Action::WriteInteractive { task });
+                if let Some(task) = ix {
+                    self.write_interactive_result(task);
                 }
             }
         }

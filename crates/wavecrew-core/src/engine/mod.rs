@@ -1,8 +1,9 @@
-//! Decides what happens next. `step(now, input)` is a pure function of what it was told: no clock, no disk, no
-//! randomness. The same inputs give the same actions.
+//! Decides what happens next. `step(now, input)` is a pure function of its inputs: no clock, no disk, no randomness. The
+//! same inputs give the same actions.
 //!
-//! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from
-//! start to end, `landing` has work of trees merged, `judge` decides between waves, `gate` waits for services, `spending` keeps to budgets, `resume` finds what must run again, `report` judges what workers say.
+//! `ledger` is the durable state (a fold over events), `wave` picks what runs, `attempt` follows one worker from start to
+//! end, `merge` merges worktrees, `policy` decides between waves, `rate_limit` waits for services, `spending` keeps to
+//! budgets, `resume` finds what must run again, `report` reads reports.
 
 mod action;
 mod attempt;
@@ -24,8 +25,8 @@ pub use action::{
 };
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, CheckFindings, CheckOutcome, Exit, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
-    StopKind, TurnEnd, WorkerId, WorkerRequest,
+    Answer, CheckFindings, CheckOutcome, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
+    StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
 pub use policy::complete_report;
@@ -35,6 +36,7 @@ pub use worker_requests::UNATTENDED;
 
 use crate::budget::{Budget, ExpectedUsage, Prices};
 use crate::event::Event;
+use crate::id::{ExecMode, TaskIx};
 use crate::time::Timestamp;
 use attempt::Attempt;
 use rate_limit::{PoolLimits, pool_limits_of};
@@ -42,7 +44,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wave::Schedule;
 
-/// How a session is to be run.
+/// How to run a session.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub concurrency: usize,
@@ -51,39 +53,39 @@ pub struct Options {
     pub agents: AgentChoice,
     /// Attempts at a task whose worker broke down (crashed, timed out, was idle).
     pub max_attempts: u32,
-    /// First wait before another attempt; doubles each time.
+    /// Wait before the second attempt; doubles each time.
     pub backoff: Duration,
     /// Replaces the team's limit for one-shot work.
     pub one_shot: Option<Duration>,
-    /// Replaces the team's limit for interactive work, before it is asked to finish.
+    /// Replaces the team's limit for interactive work, after which the worker is asked to finish.
     pub interactive: Option<Duration>,
-    /// Ends a worker that was silent for so long; without it, silence is only shown.
+    /// Ends a worker that is silent for this long; without it, silence is only shown.
     pub end_idle: Option<Duration>,
     /// Replaces the team's limit after which a silent worker is shown as stalled.
     pub idle: Option<Duration>,
-    /// How long a worker may take to end after it was told to.
+    /// How long a worker may take to end after it is asked to.
     pub kill_grace: Duration,
     /// The pool that an agent draws on, by its name; without one, the agent has a pool of its own.
     pub pools: BTreeMap<String, String>,
     /// How long a service may refuse everything before the run ends.
     pub max_service_wait: Duration,
-    /// Decides all that is left to chance.
+    /// Seed of all random choices.
     pub seed: u64,
     pub budget: Budget,
-    /// Set aside for a worker before there is a mean.
+    /// Usage reserved for a worker while there is no mean yet.
     pub expected: ExpectedUsage,
     pub prices: Prices,
     /// The pipeline that the table was made from.
     pub pipeline: Option<String>,
-    /// Every success is checked, also that of roles that owe nothing.
+    /// Check every success, also of roles that owe nothing.
     pub check_all: bool,
     pub isolation: Isolation,
 }
 
-/// Who works in a git worktree of its own.
+/// Which workers have a git worktree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Isolation {
-    /// Those whose role says so.
+    /// Workers whose role says so.
     #[default]
     ByRole,
     /// Nobody.
@@ -128,7 +130,7 @@ pub enum AskMode {
 pub struct AgentChoice {
     pub default: String,
     pub by_role: BTreeMap<String, String>,
-    /// What rows say for themselves does not count: a recording plays all parts.
+    /// Ignore the agents that rows name: a recording replays all of them.
     pub ignore_rows: bool,
 }
 
@@ -145,7 +147,7 @@ enum Mode {
     Idle,
     Running,
     Paused,
-    /// Waits for the rows that a result asked for.
+    /// Waits for the rows that a result asks for.
     Expanding,
     /// Nothing new starts; what runs may finish.
     Draining,
@@ -168,12 +170,12 @@ pub struct Engine {
     schedule: Schedule,
     live: BTreeMap<WorkerId, Attempt>,
     pool_limits: PoolLimits,
-    /// Models that were said to have no price.
+    /// Models whose missing price was reported.
     unpriced: BTreeSet<String>,
     asked: Vec<worker_requests::PendingRequest>,
     /// Tasks whose work is being merged.
     merging: BTreeSet<String>,
-    /// The team has policies that look at results.
+    /// Whether the team has policies.
     has_policies: bool,
     pending_decision: Option<policy::PendingDecision>,
     next_worker: u64,
@@ -223,7 +225,7 @@ impl Engine {
         self.live.len()
     }
 
-    /// Takes in one thing that happened and says what is to be done about it.
+    /// Takes one input and returns the actions that follow from it.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Action> {
         self.now = now;
         match input {
@@ -241,20 +243,20 @@ impl Engine {
                 conversation,
                 model,
                 version,
-            } => self.conversing(worker, conversation, model, version),
+            } => self.conversation_started(worker, conversation, model, version),
             Input::Reported { worker, body } => self.reported(worker, &body),
             Input::WorktreeMade { worker, worktree } => self.worktree_made(worker, worktree),
             Input::MergeDone { task, outcome } => self.merge_done(task, outcome),
             Input::WorkerAsks { worker, key, request } => self.worker_asks(worker, key, request),
-            Input::UsageSoFar { worker, spent, model } => self.using(worker, spent, model.as_deref()),
+            Input::UsageSoFar { worker, spent, model } => self.usage_so_far(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
             Input::Doubted { worker, reason } => self.doubted(worker, &reason),
             Input::ClaimChecked { worker, outcome } => self.claim_checked(worker, outcome),
             Input::Expanded { task, change } => self.expanded(&task, change),
             Input::Closed { worker } => self.closed(worker),
-            Input::PoolUpdated { pool, state, others } => self.pool_seen(&pool, state, others),
-            Input::TableEdited { patch, plan } => self.edited(patch, *plan),
+            Input::PoolUpdated { pool, state, others } => self.pool_updated(&pool, state, others),
+            Input::TableEdited { patch, plan } => self.table_edited(patch, *plan),
             Input::TableEditRefused { problems } => {
                 self.record(Event::TableEditRefused { at: now, problems });
             }
@@ -276,7 +278,7 @@ impl Engine {
         std::mem::take(&mut self.out)
     }
 
-    /// An event takes effect here and goes to the journal, before any action that follows it.
+    /// Applies an event and sends it to the journal, before any action that follows it.
     fn record(&mut self, event: Event) {
         self.ledger.apply(&event);
         self.out.push(Action::Record(event));
@@ -284,6 +286,48 @@ impl Engine {
 
     fn notify(&mut self, notice: Notice) {
         self.out.push(Action::Notify(notice));
+    }
+
+    /// Asks the person; returns the number of the question.
+    fn ask(&mut self, text: String, kind: QuestionKind, timeout: Duration) -> u32 {
+        let id = self.ledger.questions;
+        let asked = text.clone();
+        self.record(Event::Asked {
+            question: id,
+            text: asked,
+        });
+        self.out.push(Action::Ask(Question {
+            id,
+            text,
+            kind,
+            timeout,
+        }));
+        id
+    }
+
+    /// Asks the person, and starts nothing until there is an answer.
+    fn ask_and_wait(&mut self, text: String, kind: QuestionKind) {
+        let question = self.ask(text, kind, self.ledger.team.limits.person);
+        self.mode = Mode::AwaitingAnswer {
+            question,
+            since: self.now,
+        };
+    }
+
+    /// Writes the result file of an interactive task, now that its result is on record.
+    fn write_interactive_result(&mut self, task: TaskIx) {
+        if self.ledger.plan().mode(task) == ExecMode::Interactive {
+            self.out.push(Action::WriteInteractive { task });
+        }
+    }
+
+    fn task_id(&self, task: TaskIx) -> String {
+        self.ledger.plan().id(task).to_owned()
+    }
+
+    /// A worker that callers have looked up.
+    fn attempt_mut(&mut self, worker: WorkerId) -> &mut Attempt {
+        self.live.get_mut(&worker).expect("callers looked it up")
     }
 }
 

@@ -1,5 +1,5 @@
-//! Waiting for services: which pool a worker draws on, whether one more of it may start, and what its end says about
-//! the service. The rules themselves are in [`crate::pool`].
+//! Rate limits: which pool a worker draws on, whether one more may start, and what its end says about the service. The
+//! rules are in [`crate::pool`].
 
 use super::action::Action;
 use super::input::WorkerId;
@@ -17,22 +17,22 @@ pub(super) struct PoolLimit {
     pool: Pool,
     /// Workers of other runs on this machine.
     others: usize,
-    /// Since when this run was refused everything.
+    /// Since when every request of this run was refused.
     refused_since: Option<Timestamp>,
 }
 
-/// Only pools that ever refused anything are here.
+/// Only pools that have refused something.
 pub(super) type PoolLimits = BTreeMap<String, PoolLimit>;
 
 pub(super) fn pool_limits_of(known: &BTreeMap<String, Pool>) -> PoolLimits {
-    let gate = |(name, pool): (&String, &Pool)| {
-        let gate = PoolLimit {
-            pool: *pool,
-            ..PoolLimit::default()
-        };
-        (name.clone(), gate)
+    let limit = |pool: &Pool| PoolLimit {
+        pool: *pool,
+        ..PoolLimit::default()
     };
-    known.iter().map(gate).collect()
+    known
+        .iter()
+        .map(|(name, pool)| (name.clone(), limit(pool)))
+        .collect()
 }
 
 impl Engine {
@@ -42,16 +42,18 @@ impl Engine {
         self.options.pools.get(agent).map_or(agent, String::as_str)
     }
 
-    /// Whether the service behind the task's agent may be asked now.
+    /// Whether the rate limit of the task's agent allows a start now.
     pub(super) fn pool_allows_start(&self, task: TaskIx) -> bool {
         if self.pool_limits.is_empty() {
             return true;
         }
         let pool = self.pool_of(task);
-        let Some(gate) = self.pool_limits.get(pool) else {
+        let Some(limit) = self.pool_limits.get(pool) else {
             return true;
         };
-        gate.pool.may_start(self.now, self.running_in(pool) + gate.others)
+        limit
+            .pool
+            .may_start(self.now, self.running_in(pool) + limit.others)
     }
 
     fn running_in(&self, pool: &str) -> usize {
@@ -61,49 +63,49 @@ impl Engine {
             .count()
     }
 
-    /// A service turned the worker away, or did not.
+    /// Updates the pool after a worker's end: the service refused it, or not.
     pub(super) fn update_pool(&mut self, worker: WorkerId, stop: StopReason, retry_after: Option<Duration>) {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
         let (pool, began) = (attempt.pool.clone(), attempt.started);
         let event = match (LimitKind::of(stop), self.pool_limits.get(&pool)) {
-            (Some(reason), gate) => PoolEvent::Refused(Refusal {
+            (Some(reason), limit) => PoolEvent::Refused(Refusal {
                 at: self.now,
                 began,
                 reason,
                 retry_after,
-                running: self.running_in(&pool) + gate.map_or(0, |gate| gate.others) + 1,
+                running: self.running_in(&pool) + limit.map_or(0, |limit| limit.others) + 1,
                 random: self.next_random(),
             }),
             (None, Some(_)) if stop == StopReason::Ok => PoolEvent::Served { began },
             (None, _) => return,
         };
-        let gate = self.pool_limits.entry(pool.clone()).or_default();
-        gate.refused_since = match &event {
-            PoolEvent::Refused(refusal) => gate.refused_since.or(Some(refusal.at)),
+        let limit = self.pool_limits.entry(pool.clone()).or_default();
+        limit.refused_since = match &event {
+            PoolEvent::Refused(refusal) => limit.refused_since.or(Some(refusal.at)),
             PoolEvent::Served { .. } => None,
         };
-        let before = gate.pool;
-        gate.pool.apply(&event);
-        if gate.pool != before {
+        let before = limit.pool;
+        limit.pool.apply(&event);
+        if limit.pool != before {
             self.note_wait(&pool);
             self.out.push(Action::SharePoolEvent { pool, event });
         }
     }
 
-    /// What other runs know of a pool, which is what counts.
-    pub(super) fn pool_seen(&mut self, pool: &str, state: Pool, others: usize) {
-        let gate = self.pool_limits.entry(pool.to_owned()).or_default();
-        (gate.pool, gate.others) = (state, others);
+    /// Takes over what all runs on this machine know of a pool.
+    pub(super) fn pool_updated(&mut self, pool: &str, state: Pool, others: usize) {
+        let limit = self.pool_limits.entry(pool.to_owned()).or_default();
+        (limit.pool, limit.others) = (state, others);
         if state.strikes == 0 {
             // Another run was served.
-            gate.refused_since = None;
+            limit.refused_since = None;
         }
         self.note_wait(pool);
     }
 
-    /// Puts waits on record that were heard of before the run began.
+    /// Records waits that are known when the run begins.
     pub(super) fn note_waits(&mut self) {
         let pools: Vec<String> = self.pool_limits.keys().cloned().collect();
         for pool in pools {
@@ -111,12 +113,12 @@ impl Engine {
         }
     }
 
-    /// Puts it on record when nothing may start for a while, or when what was on record no longer holds.
+    /// Records a wait that begins, ends or changes.
     fn note_wait(&mut self, pool: &str) {
         let state = self
             .pool_limits
             .get(pool)
-            .map(|gate| gate.pool)
+            .map(|limit| limit.pool)
             .unwrap_or_default();
         let known = self
             .ledger
@@ -132,25 +134,25 @@ impl Engine {
         }
     }
 
-    /// Why there is no use in waiting any longer.
+    /// Why the run stops waiting for a service.
     pub(super) fn service_wait_exhausted(&self) -> Option<String> {
         let patience = self.options.max_service_wait;
-        let lost = |(name, gate): (&String, &PoolLimit)| {
-            let since = gate.refused_since?;
-            // A wait that a service asked for is waited out first.
-            let tried = gate.pool.refused_at;
+        let exhausted = |(name, limit): (&String, &PoolLimit)| {
+            let since = limit.refused_since?;
+            // A wait that the service asked for comes first.
+            let tried = limit.pool.refused_at;
             (tried.since(since) >= patience).then(|| {
                 format!(
                     "{name} refused everything for {} ({})",
                     human(tried.since(since)),
-                    gate.pool.reason.as_str()
+                    limit.pool.reason.as_str()
                 )
             })
         };
-        self.pool_limits.iter().find_map(lost)
+        self.pool_limits.iter().find_map(exhausted)
     }
 
-    /// The next number of a sequence that its seed decides.
+    /// The next number of the sequence of the seed.
     fn next_random(&mut self) -> u64 {
         // splitmix64
         self.options.seed = self.options.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);

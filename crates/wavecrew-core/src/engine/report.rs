@@ -1,46 +1,42 @@
-//! Judges a worker's report. Says what is wrong in words that can be sent back to the worker.
+//! Reads a worker's report. Describes what is wrong in words for the worker.
 
 use crate::claim::json::{plain_text, without_nulls};
 use crate::claim::text::{Gap, admission, gap, particulars, quoted, slot, words};
 use crate::claim::{Rule, TruthKind};
-use crate::event::Status;
+use crate::event::{Status, TaskResult};
 use crate::team::Team;
 use serde_json::{Map, Value};
 
-pub const MAX_FINDINGS: usize = 500;
-/// Values beside the columns that are kept, and the length of one.
+const MAX_FINDINGS: usize = 500;
+/// How many values beside the columns are kept, and how long each may be.
 const MAX_FACTS: usize = 40;
 const MAX_FACT: usize = 200;
 /// What agents write where there was no error.
 const NO_ERROR: [&str; 8] = ["none", "null", "no", "no error", "no errors", "n/a", "-", "nil"];
 pub const MAX_REPORT_BYTES: usize = 1 << 20;
 
-/// A report that has the right form. Whether it is true is another question.
+/// A well-formed report. Checks find out whether it is true.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorkerReport {
-    pub status: Status,
-    pub findings: String,
+    /// Its facts are plain values beside the columns, for policies.
+    pub result: TaskResult,
     /// Set when the findings did not fit the table.
     pub whole_findings: Option<String>,
-    pub outputs: Vec<(String, String)>,
-    pub error: String,
-    /// Other plain values, for those who judge the result.
-    pub facts: Vec<(String, String)>,
 }
 
 /// Reads reports of one team; compiles the team's schema once.
 pub struct ReportReader {
     schema: jsonschema::Validator,
-    /// Of the team's results, if they have one.
+    /// The schema of the team's results, if there is one.
     result: Option<jsonschema::Validator>,
     outputs: Vec<String>,
-    /// Somebody judges results by more than their columns.
+    /// Whether policies use more of a report than its columns.
     has_policies: bool,
 }
 
 impl ReportReader {
     /// # Panics
-    /// When the team's own schema is not a JSON Schema, which its parser rules out.
+    /// When the team's own schema is not a JSON Schema; the team's parser refuses such a team.
     pub fn new(team: &Team) -> Self {
         let compiled =
             |schema: &Value| jsonschema::validator_for(schema).expect("a team's schemas are well-formed");
@@ -76,7 +72,7 @@ impl ReportReader {
         let Value::Object(fields) = value else {
             return Err(format!("the report is not a JSON object; {}", example()));
         };
-        // Where results have a schema, it says whether there has to be something in them.
+        // Where results have a schema, the schema decides whether an empty one is valid.
         if fields.is_empty() && self.result.is_none() {
             return Err(format!("the report is an empty object; {}", example()));
         }
@@ -90,7 +86,7 @@ impl ReportReader {
                 "the report is for task `{id}`, but this worker's task is `{task}`"
             ));
         }
-        // Most are valid, which is found out faster than what is wrong.
+        // Most are valid, and checking that is faster than listing errors.
         let of_envelope = (!self.schema.is_valid(&value)).then(|| self.schema.iter_errors(&value).take(5));
         let problems: Vec<String> = of_envelope
             .into_iter()
@@ -114,19 +110,23 @@ impl ReportReader {
             .iter()
             .map(|name| (name.clone(), text(name)))
             .filter(|(_, v)| !v.is_empty());
-        Ok(WorkerReport {
+        let result = TaskResult {
             status,
             findings,
-            whole_findings,
             outputs: outputs.collect(),
             error: text("error"),
             facts: self.facts(fields),
+            ..TaskResult::default()
+        };
+        Ok(WorkerReport {
+            result,
+            whole_findings,
         })
     }
 }
 
 impl ReportReader {
-    /// What stands beside the columns: plain values, and those in objects one level down by their own name.
+    /// Plain values beside the columns, also those one level down in objects, by their own names.
     fn facts(&self, fields: &Map<String, Value>) -> Vec<(String, String)> {
         if !self.has_policies {
             return Vec::new();
@@ -176,8 +176,7 @@ impl ReportReader {
         fields
     }
 
-    /// Agents know other shapes too: `{job_id, item_id, result, stop}`, and, where results have a schema, the result
-    /// and nothing around it.
+    /// Accepts other shapes: `{job_id, item_id, result, stop}`, and, where results have a schema, the bare result.
     fn usual_shape(&self, task: &str, mut fields: Map<String, Value>) -> Map<String, Value> {
         let says_failed = |fields: &Map<String, Value>| fields.get("status") == Some(&"failed".into());
         if let Some(item) = fields.remove("item_id") {
@@ -223,17 +222,17 @@ impl ReportReader {
 
 /// The JSON object that ends a text, if one does; a closing code fence after it is forgiven.
 pub fn final_object(text: &str) -> Option<&str> {
-    /// More places are not tried: a text that holds so many braces begins its object with a line.
+    /// Positions to try: in a text with more braces than this, the object starts a line.
     const TRIES: usize = 500;
     let text = text.trim_end();
     let text = text.strip_suffix("```").map_or(text, str::trim_end);
     if !text.ends_with('}') {
         return None;
     }
-    // First where lines begin, so that an object may hold any number of others.
+    // First at the start of lines, so that an object may contain any number of others.
     let lines = text.rmatch_indices("\n{").map(|(at, _)| at + 1).take(TRIES);
     let lines = lines.chain(text.starts_with('{').then_some(0));
-    // From the right: the innermost opening brace fails for what follows it, the right one does not.
+    // From the right: an inner object fails to parse because of the text after it.
     let braces = text.rmatch_indices('{').map(|(at, _)| at).take(TRIES);
     lines
         .chain(braces)
@@ -260,7 +259,7 @@ pub struct ReportDoubt {
 
 /// What makes a report doubtful: an error beside the success, findings that are a placeholder, a promise, the task itself,
 /// or that say that it was not done. `leaves_more` when its files or its code are checked.
-pub fn report_doubt(report: &WorkerReport, description: &str, leaves_more: bool) -> Option<ReportDoubt> {
+pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -> Option<ReportDoubt> {
     let doubt = |rule: Rule, reason: String, asks: bool| {
         let kept = TruthKind::named("report").rules.contains(&rule);
         kept.then_some(ReportDoubt { reason, asks })
@@ -316,23 +315,23 @@ pub fn report_doubt(report: &WorkerReport, description: &str, leaves_more: bool)
     None
 }
 
-/// Cuts findings to what the table holds, with `…` as the last character.
 impl WorkerReport {
-    /// What was measured comes before what the worker says.
+    /// Puts measured findings before those of the worker.
     pub(super) fn put_first(&mut self, measured: &str) {
         let said = self
             .whole_findings
             .take()
-            .unwrap_or_else(|| std::mem::take(&mut self.findings));
+            .unwrap_or_else(|| std::mem::take(&mut self.result.findings));
         let whole = if said.is_empty() {
             measured.to_owned()
         } else {
             format!("{measured}. {said}")
         };
-        (self.findings, self.whole_findings) = cut(whole);
+        (self.result.findings, self.whole_findings) = cut(whole);
     }
 }
 
+/// Cuts findings to what the table holds, with `…` as the last character.
 fn cut(whole: String) -> (String, Option<String>) {
     if whole.chars().count() <= MAX_FINDINGS {
         return (whole, None);
@@ -353,8 +352,8 @@ mod tests {
     #[test]
     fn only_id_and_status_are_required() {
         let report = reader().read("A", r#"{"id":"A","status":"completed"}"#).unwrap();
-        assert_eq!(report.status, Status::Completed);
-        assert_eq!(report.findings, "");
+        assert_eq!(report.result.status, Status::Completed);
+        assert_eq!(report.result.findings, "");
     }
 
     #[test]
@@ -362,7 +361,7 @@ mod tests {
         let body = r#"{"id":"A","status":"completed","pass_rate":0.95,"coverage_achieved":"82"}"#;
         let report = reader().read("A", body).unwrap();
         assert_eq!(
-            report.outputs,
+            report.result.outputs,
             [
                 ("pass_rate".into(), "0.95".into()),
                 ("coverage_achieved".into(), "82".into())
@@ -401,12 +400,15 @@ mod tests {
             read(r#"{"job_id":"J","item_id":"A","result":{"pass_rate":1,"findings":"f"},"stop":false}"#)
                 .unwrap();
         assert_eq!(
-            (report.status, report.findings.as_str()),
+            (report.result.status, report.result.findings.as_str()),
             (Status::Completed, "f")
         );
-        assert_eq!(report.outputs, [("pass_rate".into(), "1".into())]);
+        assert_eq!(report.result.outputs, [("pass_rate".into(), "1".into())]);
         let failed = read(r#"{"item_id":"A","result":{"status":"failed","error":"e"}}"#).unwrap();
-        assert_eq!((failed.status, failed.error.as_str()), (Status::Failed, "e"));
+        assert_eq!(
+            (failed.result.status, failed.result.error.as_str()),
+            (Status::Failed, "e")
+        );
         assert!(
             read(r#"{"item_id":"B","result":{}}"#)
                 .unwrap_err()
@@ -456,7 +458,7 @@ mod tests {
             r#"{"n":3}"#,
         ] {
             assert_eq!(
-                reader.read("A", body).unwrap().outputs,
+                reader.read("A", body).unwrap().result.outputs,
                 std::slice::from_ref(&result),
                 "{body}"
             );
@@ -464,7 +466,7 @@ mod tests {
         let stopping = reader
             .read("A", r#"{"item_id":"A","result":{"n":3},"stop":true}"#)
             .unwrap();
-        assert_eq!(stopping.outputs, [result, ("stop".into(), "true".into())]);
+        assert_eq!(stopping.result.outputs, [result, ("stop".into(), "true".into())]);
         for (body, why) in [
             (r#"{"item_id":"A","result":{"n":"3"}}"#, "at /result/n: "),
             (r#"{"item_id":"A"}"#, "\"result\" is a required property"),
@@ -477,7 +479,7 @@ mod tests {
         let failed = reader
             .read("A", r#"{"id":"A","status":"failed","error":"e"}"#)
             .unwrap();
-        assert_eq!(failed.status, Status::Failed);
+        assert_eq!(failed.result.status, Status::Failed);
     }
 
     #[test]
@@ -502,8 +504,8 @@ mod tests {
     fn long_findings_are_cut_at_500_characters_and_kept_whole() {
         let body = serde_json::json!({"id":"A","status":"completed","findings":"ü".repeat(5000)}).to_string();
         let report = reader().read("A", &body).unwrap();
-        assert_eq!(report.findings.chars().count(), 500);
-        assert!(report.findings.ends_with('…'));
+        assert_eq!(report.result.findings.chars().count(), 500);
+        assert!(report.result.findings.ends_with('…'));
         assert_eq!(report.whole_findings.unwrap().chars().count(), 5000);
         let exact = serde_json::json!({"id":"A","status":"completed","findings":"x".repeat(500)}).to_string();
         assert_eq!(reader().read("A", &exact).unwrap().whole_findings, None);

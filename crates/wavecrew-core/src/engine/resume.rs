@@ -1,20 +1,20 @@
-//! Taking up a session again, and following a person's edits: what is kept, what runs again, and why.
+//! Resuming a session and applying table edits: what is kept, what runs again, and why.
 
 use super::action::{Action, Notice};
 use super::fingerprint::Fingerprinter;
 use super::input::RecoveredReport;
 use super::ledger::{Ledger, TaskProgress};
 use super::{AgentChoice, Engine, Mode};
-use crate::event::{Event, Status, StopReason, TaskResult, Verdict};
-use crate::id::{ExecMode, TaskIx};
+use crate::event::{Event, Status, StopReason};
+use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::sheet::Patch;
 use std::collections::BTreeMap;
 
-/// What a session stands on now, to be compared with what its results were made from.
+/// The present basis of a session, to compare with what its results were made from.
 pub struct ResumeBasis<'a> {
     pub agents: &'a AgentChoice,
-    /// Why results made on the old base commit no longer stand, if they do not.
+    /// Why results made on the old base commit are stale, if they are.
     pub base: Option<String>,
 }
 
@@ -27,12 +27,12 @@ pub struct StaleResult {
 
 impl Ledger {
     /// Results that must be made again, with what depends on them, in plan order.
-    pub fn stale(&self, standing: &ResumeBasis<'_>) -> Vec<StaleResult> {
+    pub fn stale(&self, basis: &ResumeBasis<'_>) -> Vec<StaleResult> {
         let plan = self.plan();
         let prints = Fingerprinter::new(plan, &self.team);
         let mut found = BTreeMap::new();
         for task in plan.tasks() {
-            if let Some(why) = self.why_stale(&prints, standing, task) {
+            if let Some(why) = self.why_stale(&prints, basis, task) {
                 found.insert(task, why);
             }
         }
@@ -51,7 +51,7 @@ impl Ledger {
             .collect()
     }
 
-    fn why_stale(&self, prints: &Fingerprinter, standing: &ResumeBasis<'_>, task: TaskIx) -> Option<String> {
+    fn why_stale(&self, prints: &Fingerprinter, basis: &ResumeBasis<'_>, task: TaskIx) -> Option<String> {
         let (plan, state) = (self.plan(), self.task(task));
         let (made_from, agent) = state.made_from.as_ref()?;
         if state.progress != TaskProgress::Done {
@@ -61,12 +61,12 @@ impl Ledger {
         if now.row != made_from.row {
             return Some("its row was edited".to_owned());
         }
-        // A failed task runs again when its row was mended or `retry` says so, not because the world moved.
+        // A failed task runs again only when its row is edited or on `retry`.
         if state.result.status != Status::Completed {
             return None;
         }
         let role = plan.role(task);
-        let chosen = self.agent_of(task, standing.agents);
+        let chosen = self.agent_of(task, basis.agents);
         if now.instruction != made_from.instruction {
             Some(format!("the instruction of role `{role}` changed"))
         } else if now.upstream != made_from.upstream {
@@ -76,7 +76,7 @@ impl Ledger {
                 "it was done by `{agent}`, and the agent is now `{chosen}`"
             ))
         } else {
-            standing.base.clone()
+            basis.base.clone()
         }
     }
 }
@@ -95,12 +95,12 @@ impl Engine {
         self.note_waits();
         let open: Vec<(TaskIx, u32)> = self.ledger.open_attempts().collect();
         for (task, attempt) in open {
-            self.take_up(task, attempt, recovered);
+            self.resume_attempt(task, attempt, recovered);
         }
     }
 
-    /// An attempt without an end: its report counts if it got in, otherwise the task is to do again.
-    fn take_up(&mut self, task: TaskIx, attempt: u32, recovered: &[RecoveredReport]) {
+    /// An attempt without an end: its report counts if it was received, otherwise the task runs again.
+    fn resume_attempt(&mut self, task: TaskIx, attempt: u32, recovered: &[RecoveredReport]) {
         let id = self.ledger.plan().id(task).to_owned();
         let owes = self
             .ledger
@@ -112,30 +112,19 @@ impl Engine {
             .find(|report| report.task == id && report.attempt == attempt)
             .and_then(|report| self.reader.read(&id, &report.body).ok());
         match report {
-            // What a role owes is checked while its worker can still be asked; the new worker finds it there.
-            Some(report) if report.status == Status::Failed || !owes => {
+            // Owed files are checked while the worker can still correct them, so a new worker takes over.
+            Some(report) if report.result.status == Status::Failed || !owes => {
                 if let Some(text) = report.whole_findings {
                     self.out.push(Action::KeepFindings { task, attempt, text });
                 }
-                let result = TaskResult {
-                    status: report.status,
-                    findings: report.findings,
-                    outputs: report.outputs,
-                    error: report.error,
-                    facts: report.facts,
-                    verdict: Verdict::Unverified,
-                    doubt: String::new(),
-                };
                 self.record(Event::Finished {
                     at: self.now,
                     task: id,
                     attempt,
                     stop: StopReason::Ok,
-                    result,
+                    result: report.result,
                 });
-                if self.ledger.plan().mode(task) == ExecMode::Interactive {
-                    self.out.push(Action::WriteInteractive { task });
-                }
+                self.write_interactive_result(task);
             }
             Some(_) | None => self.record(Event::Interrupted {
                 at: self.now,
@@ -145,7 +134,7 @@ impl Engine {
         }
     }
 
-    /// Has tasks run again: results that no longer stand, or what a person wants retried.
+    /// Resets tasks so that they run again: stale results, or tasks to retry.
     pub fn reset(&mut self, stale: Vec<StaleResult>) -> Vec<Event> {
         let reset = |StaleResult { task, why }| Event::Reset {
             task: self.ledger.plan().id(task).to_owned(),
@@ -158,8 +147,8 @@ impl Engine {
         events
     }
 
-    /// A person's edit of the table, already sealed into a plan.
-    pub(super) fn edited(&mut self, patch: Patch, plan: Plan) {
+    /// Applies a table edit, already sealed into a plan.
+    pub(super) fn table_edited(&mut self, patch: Patch, plan: Plan) {
         let wanted = wanted_statuses(&patch);
         let live: Vec<_> = self
             .live

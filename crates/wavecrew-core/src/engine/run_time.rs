@@ -1,17 +1,16 @@
-//! How long a session was run, by the events of its journal: breaks between runs do not count.
+//! How long a session has run, from the events of its journal. Breaks between runs do not count.
 
 use crate::event::Event;
 use crate::time::Timestamp;
 use std::time::Duration;
 
-/// How long the session was run.
 #[derive(Default)]
 pub(super) struct RunTime {
-    /// All runs that are over.
+    /// The time of all ended runs.
     before: Duration,
-    /// When the run that goes on began.
+    /// When the current run began.
     began: Option<Timestamp>,
-    /// The latest sign of it.
+    /// The time of the latest event.
     last: Timestamp,
 }
 
@@ -23,7 +22,7 @@ impl RunTime {
             self.last = at;
         }
         if over || matches!(event, Event::RunStarted { .. }) {
-            // A run without an end was cut off some time after its last sign.
+            // A run without an end was killed some time after its last event.
             let began = self.began.take();
             self.before += began.map_or(Duration::ZERO, |began| self.last.since(began));
             self.began = (!over).then_some(at);

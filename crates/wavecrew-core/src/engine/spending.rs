@@ -1,16 +1,16 @@
-//! Tokens, money and time: what workers used is settled when their turns end, and what another one is going to use is
-//! set aside before it starts. The arithmetic is in [`crate::budget`].
+//! Tokens, money and time: usage is recorded when a turn ends, and expected usage is reserved before a worker starts. The
+//! arithmetic is in [`crate::budget`].
 
 use super::Engine;
-use super::action::{Action, Notice};
+use super::action::Notice;
 use super::attempt::failed;
 use super::input::{TurnEnd, WorkerId};
 use crate::budget::{Budget, BudgetUse, ReachedLimit};
 use crate::event::{Event, StopReason, TokenUsage};
-use crate::id::{ExecMode, TaskIx};
+use crate::id::TaskIx;
 
 impl Engine {
-    /// Puts the limits on record when they are new.
+    /// Records the budget when it is new.
     pub(super) fn note_budget(&mut self) {
         let budget = self.options.budget;
         if budget != self.ledger.budget {
@@ -18,8 +18,8 @@ impl Engine {
         }
     }
 
-    /// What the turn used, with its price.
-    pub(super) fn settle(&mut self, worker: WorkerId, end: &TurnEnd) {
+    /// Records what the turn used, with its price.
+    pub(super) fn record_usage(&mut self, worker: WorkerId, end: &TurnEnd) {
         let Some(attempt) = self.live.get(&worker).filter(|_| !end.spent.is_nothing()) else {
             return;
         };
@@ -28,7 +28,7 @@ impl Engine {
         let model = end.model.as_deref();
         let spent = self.options.prices.with_cost(end.spent, model, agent);
         let name = model.unwrap_or(agent).to_owned();
-        let task = self.ledger.plan().id(ix).to_owned();
+        let task = self.task_id(ix);
         self.record(Event::Usage {
             task,
             attempt: number,
@@ -45,8 +45,7 @@ impl Engine {
         }
     }
 
-    /// Why nothing more may start, and the flags that would change it. Time passes without any input but ticks, so
-    /// this is asked each time.
+    /// Why nothing more may start, and the flags that change it. Not cached, because time passes without inputs.
     pub(super) fn limit_reached(&self) -> Option<ReachedLimit> {
         if let Some(why) = self.service_wait_exhausted() {
             return Some(ReachedLimit {
@@ -77,12 +76,12 @@ impl Engine {
         })
     }
 
-    /// Why the task may use no more.
+    /// Why the task may not use more.
     pub(super) fn task_limit_reached(&self, task: TaskIx) -> Option<String> {
         self.options.budget.task_reached(&self.ledger.task(task).spent)
     }
 
-    /// The same with what is used right now.
+    /// The same, including the usage of the current turn.
     pub(super) fn task_would_reach(
         &self,
         task: TaskIx,
@@ -95,21 +94,15 @@ impl Engine {
         self.options.budget.task_reached(&spent)
     }
 
-    /// Ends a task that has used what it may without another worker.
+    /// Fails a task that has used up its budget.
     pub(super) fn give_up(&mut self, task: TaskIx, why: &str) {
-        let (id, attempt) = (
-            self.ledger.plan().id(task).to_owned(),
-            self.ledger.task(task).attempts,
-        );
         self.record(Event::Finished {
             at: self.now,
-            task: id,
-            attempt,
+            task: self.task_id(task),
+            attempt: self.ledger.task(task).attempts,
             stop: StopReason::Budget,
             result: failed(format!("Not tried again: {why}")),
         });
-        if self.ledger.plan().mode(task) == ExecMode::Interactive {
-            self.out.push(Action::WriteInteractive { task });
-        }
+        self.write_interactive_result(task);
     }
 }

@@ -1,6 +1,6 @@
-//! Picks what runs: waves in order, within a wave the tasks before, in and after it, within the concurrency limit.
+//! Picks what runs: waves in order, the phases of each wave in order, within the concurrency limit.
 
-use super::action::{Action, Notice, Question, QuestionKind};
+use super::action::{Action, Notice, QuestionKind};
 use super::input::{Answer, StopKind};
 use super::ledger::TaskProgress;
 use super::policy::Course;
@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 /// Where the run is within the current wave.
 #[derive(Default)]
 pub(super) struct Schedule {
-    stage: Option<WavePhase>,
+    phase: Option<WavePhase>,
     queue: VecDeque<TaskIx>,
-    /// Tasks of this stage that wait before they are tried again.
+    /// Tasks of this phase that wait for another attempt.
     waiting: Vec<TaskIx>,
 }
 
@@ -44,7 +44,7 @@ impl Schedule {
 }
 
 impl Engine {
-    /// Moves on as far as possible: fills slots, ends stages and waves, ends the run.
+    /// Advances as far as possible: fills slots, ends phases and waves, ends the run.
     pub(super) fn advance(&mut self) {
         loop {
             match self.mode {
@@ -64,12 +64,12 @@ impl Engine {
                 }
                 Mode::Running => {}
             }
-            // What an earlier run left unmerged goes before anything that may build on it.
-            let between = self.schedule.stage.is_none() && self.live.is_empty();
+            // Work that an earlier run left unmerged is merged before anything builds on it.
+            let between = self.schedule.phase.is_none() && self.live.is_empty();
             if !self.merging.is_empty() || (between && self.merge_worktrees()) {
                 return;
             }
-            if self.schedule.stage.is_none() && (!self.live.is_empty() || !self.start_wave()) {
+            if self.schedule.phase.is_none() && (!self.live.is_empty() || !self.start_wave()) {
                 return;
             }
             self.fill_slots();
@@ -77,15 +77,15 @@ impl Engine {
                 self.end_at_limit();
                 return;
             }
-            match self.schedule.stage.and_then(WavePhase::next) {
-                Some(stage) => self.enter(stage),
+            match self.schedule.phase.and_then(WavePhase::next) {
+                Some(phase) => self.enter(phase),
                 None if self.merge_worktrees() => return,
                 None => self.end_wave(),
             }
         }
     }
 
-    /// Opens the lowest wave that has work; false when there is none.
+    /// Starts the lowest wave that has work; false when there is none.
     fn start_wave(&mut self) -> bool {
         if self.apply_policies() == Course::Held {
             return false;
@@ -133,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// Says what blocks the wave when nothing in it can run although something is pending.
+    /// What blocks the wave, when something is pending but nothing can run.
     fn blocked_chain(&self, pending: &[TaskIx]) -> Option<String> {
         let plan = self.ledger.plan();
         let open = |&task: &TaskIx| self.ledger.task(task).progress != TaskProgress::Done;
@@ -152,14 +152,14 @@ impl Engine {
         Some(chain)
     }
 
-    fn enter(&mut self, stage: WavePhase) {
-        self.schedule.stage = Some(stage);
+    fn enter(&mut self, phase: WavePhase) {
+        self.schedule.phase = Some(phase);
         let wave = self.ledger.wave;
         let tasks: Vec<TaskIx> = self
             .unfinished_of(wave)
-            .filter(|&task| self.stage_of(task) == stage)
+            .filter(|&task| self.phase_of(task) == phase)
             .collect();
-        if stage == WavePhase::Main && !tasks.is_empty() {
+        if phase == WavePhase::Main && !tasks.is_empty() {
             let rows = tasks
                 .iter()
                 .map(|&task| (task, self.ledger.prev_context(task)))
@@ -170,7 +170,7 @@ impl Engine {
         self.schedule.waiting.clear();
     }
 
-    fn stage_of(&self, task: TaskIx) -> WavePhase {
+    fn phase_of(&self, task: TaskIx) -> WavePhase {
         let plan = self.ledger.plan();
         match plan.mode(task) {
             ExecMode::CsvWave => WavePhase::Main,
@@ -193,13 +193,13 @@ impl Engine {
             TaskProgress::Open { .. } | TaskProgress::Done => false,
         });
         self.schedule.waiting = waiting;
-        // Those whose service is waited for stay in front, in their order.
+        // Tasks whose rate limit does not allow a start stay in front, in their order.
         let mut held = VecDeque::new();
         while self.live.len() < self.options.concurrency {
             let Some(task) = self.schedule.queue.pop_front() else {
                 break;
             };
-            // A person may have changed what it stands on since the wave began.
+            // A table edit may have changed its dependencies since the wave began.
             self.skip_if_blocked(task);
             match self.ledger.task(task).progress {
                 TaskProgress::Waiting { until } if until > now => self.schedule.waiting.push(task),
@@ -223,13 +223,13 @@ impl Engine {
                 TaskProgress::Open { .. } | TaskProgress::Done => {}
             }
         }
-        // The queue may be long, and who is held back are few.
+        // The queue may be long; few tasks are held back.
         while let Some(task) = held.pop_back() {
             self.schedule.queue.push_front(task);
         }
     }
 
-    /// Nothing runs, and a limit lets nothing start.
+    /// Ends the run when nothing runs and a limit lets nothing start.
     fn end_at_limit(&mut self) {
         if self.live.is_empty()
             && let Some(ReachedLimit { why, go_on }) = self.limit_reached()
@@ -240,31 +240,15 @@ impl Engine {
 
     fn end_wave(&mut self) {
         let wave = self.ledger.wave;
-        self.schedule.stage = None;
+        self.schedule.phase = None;
         let counts = self.ledger.wave_counts(wave);
-        // A revision that failed is the business of its loop.
+        // The loop handles a revision that failed.
         let revision = |&task: &TaskIx| self.ledger.task(task).rework.is_some();
         let revised = self.ledger.plan().wave_tasks(wave).iter().any(revision);
         let all_failed = !revised && counts.failed > 0 && counts.failed + counts.skipped == counts.total();
         if all_failed && self.options.ask_mode == AskMode::Person {
-            let question = self.ledger.questions;
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
-            self.record(Event::Asked {
-                question,
-                text: text.clone(),
-            });
-            self.mode = Mode::AwaitingAnswer {
-                question,
-                since: self.now,
-            };
-            let kind = QuestionKind::FailedWave;
-            self.out.push(Action::Ask(Question {
-                id: question,
-                text,
-                kind,
-                timeout: self.ledger.team.limits.person,
-            }));
-            return;
+            return self.ask_and_wait(text, QuestionKind::FailedWave);
         }
         if all_failed {
             self.notify(Notice::Note(format!(
@@ -320,7 +304,7 @@ impl Engine {
         }
     }
 
-    /// Nobody answered in time: the default it is.
+    /// Takes the default when nobody answers in time.
     pub(super) fn expire_question(&mut self) {
         if let Mode::AwaitingAnswer { question, since } = self.mode
             && self.now.since(since) >= self.ledger.team.limits.person
@@ -357,19 +341,19 @@ impl Engine {
         self.out.push(Action::Finish(ending));
     }
 
-    /// Work may have appeared in this wave or in one before it, which then goes first once what runs is done.
+    /// Looks for new work in this wave or an earlier one. An earlier wave goes first, once what runs now has ended.
     pub(super) fn reschedule(&mut self) {
         let wave = self.ledger.wave;
-        let Some(stage) = self.schedule.stage else { return };
+        let Some(phase) = self.schedule.phase else { return };
         self.schedule = Schedule::default();
         if self.ledger.next_wave().is_some_and(|lowest| lowest < wave) {
             return;
         }
-        self.schedule.stage = Some(stage);
+        self.schedule.phase = Some(phase);
         let idle = |&task: &TaskIx| !matches!(self.ledger.task(task).progress, TaskProgress::Open { .. });
         let tasks = self
             .unfinished_of(wave)
-            .filter(|&task| self.stage_of(task) == stage);
+            .filter(|&task| self.phase_of(task) == phase);
         self.schedule.queue = tasks.filter(idle).collect();
     }
 }

@@ -1,22 +1,21 @@
-//! Questions of workers, which wait for the answer: an agent wants to do what the access of its role does not cover, or
-//! wants to know something. A person may answer; without one, or without an answer in time, leave is denied, and whoever
-//! wanted to know something is told to decide.
+//! Requests of workers that wait for an answer: permission for what the access of their role does not cover, or a
+//! question. Without an answer in time, permission is denied, and a worker with a question decides for itself.
 
-use super::action::{Action, Permission, Question, QuestionKind, Reply};
+use super::action::{Action, Permission, QuestionKind, Reply};
 use super::input::{Answer, WorkerId, WorkerRequest};
 use super::{AskMode, Engine};
 use crate::event::Event;
 use crate::time::{Timestamp, human};
 use std::time::Duration;
 
-/// How long a worker waits for a person. Its other clocks go on.
+/// How long a worker waits for a person. Its other clocks keep running.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// What a worker is told that wanted to know something.
+/// The answer to a worker's question when nobody answers.
 pub const UNATTENDED: &str =
     "Nobody is here to answer. Decide it yourself, and say in your findings what you decided and why.";
 
-/// A question that a person has been asked.
+/// A request that waits for a person.
 pub(super) struct PendingRequest {
     question: u32,
     worker: WorkerId,
@@ -27,25 +26,25 @@ pub(super) struct PendingRequest {
 
 #[derive(Clone, Copy)]
 enum Subject {
-    Leave,
+    Permission,
     Advice,
 }
 
 impl Subject {
     fn without_answer(self) -> Reply {
         match self {
-            Self::Leave => Reply::Permission(Permission::Denied),
+            Self::Permission => Reply::Permission(Permission::Denied),
             Self::Advice => Reply::Text(UNATTENDED.to_owned()),
         }
     }
 
-    /// What the worker is told, and what goes on record.
+    /// The reply to the worker, and the answer for the journal.
     fn answered(self, answer: Answer) -> (Reply, String) {
         match (self, answer) {
-            (Self::Leave, Answer::Allow) => (Reply::Permission(Permission::Granted), "allow".to_owned()),
+            (Self::Permission, Answer::Allow) => (Reply::Permission(Permission::Granted), "allow".to_owned()),
             (Self::Advice, Answer::Text(words)) => (Reply::Text(words.clone()), words),
             (
-                Self::Leave,
+                Self::Permission,
                 Answer::Deny
                 | Answer::Retry
                 | Answer::Abort
@@ -72,13 +71,13 @@ impl Engine {
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
-        // Whoever waits for an answer is not silent for a reason of its own.
+        // A worker that waits for an answer is not stalled.
         attempt.last_activity = now;
         let task = self.ledger.plan().id(attempt.task);
         let clock = human(PATIENCE);
         let (subject, text, kind) = match request {
             WorkerRequest::Permission(what) => (
-                Subject::Leave,
+                Subject::Permission,
                 format!("{task} wants to: {what} (denied unless allowed within {clock})"),
                 QuestionKind::Permission,
             ),
@@ -92,11 +91,7 @@ impl Engine {
             let reply = subject.without_answer();
             return self.out.push(Action::Reply { worker, key, reply });
         }
-        let question = self.ledger.questions;
-        self.record(Event::Asked {
-            question,
-            text: text.clone(),
-        });
+        let question = self.ask(text, kind, PATIENCE);
         self.asked.push(PendingRequest {
             question,
             worker,
@@ -104,15 +99,9 @@ impl Engine {
             about: subject,
             until: now.plus(PATIENCE),
         });
-        self.out.push(Action::Ask(Question {
-            id: question,
-            text,
-            kind,
-            timeout: PATIENCE,
-        }));
     }
 
-    /// Takes the answer to a question of a worker, or hands back the answer to another one.
+    /// Passes an answer to the worker that asked; returns it if no worker asked the question.
     pub(super) fn worker_answered(&mut self, question: u32, answer: Answer) -> Option<Answer> {
         let Some(at) = self.asked.iter().position(|asked| asked.question == question) else {
             return Some(answer);
@@ -132,7 +121,7 @@ impl Engine {
         None
     }
 
-    /// Nobody answered in time, or nobody waits for the answer any more.
+    /// Ends requests that nobody answered in time, and those whose worker has ended.
     pub(super) fn expire_worker_requests(&mut self) {
         let (now, live) = (self.now, &self.live);
         let due = |asked: &&PendingRequest| now >= asked.until || !live.contains_key(&asked.worker);

@@ -1,5 +1,5 @@
-//! The durable record of what happened: the only disk format of state. Everything the engine knows about a
-//! session is a fold over these.
+//! The events of the journal: the only state on disk. Everything that the engine knows about a session is a fold over
+//! them.
 
 mod policy;
 mod result;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "e", rename_all = "snake_case")]
 pub enum Event {
-    /// A coordinator began to drive the session, for the first time or again.
+    /// A run of the session began.
     RunStarted {
         at: Timestamp,
         concurrency: usize,
@@ -25,7 +25,7 @@ pub enum Event {
     WaveStarted {
         wave: u32,
     },
-    /// A worker is about to be started.
+    /// A worker is about to start.
     AttemptStarted {
         at: Timestamp,
         task: String,
@@ -48,7 +48,7 @@ pub enum Event {
         conversation: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// Of the agent.
+        /// The version of the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
@@ -60,20 +60,20 @@ pub enum Event {
         #[serde(flatten)]
         spent: TokenUsage,
     },
-    /// A report was refused and the worker was asked again in the same conversation.
+    /// Work or a report was sent back in the same conversation.
     SentBack {
         task: String,
         attempt: u32,
         turn: u32,
         reason: String,
     },
-    /// Files changed after the worker's report was in: it may not describe what is there.
+    /// The worker changed files after its report, which may no longer describe them.
     EditedAfterReport {
         task: String,
         attempt: u32,
         files: Vec<String>,
     },
-    /// The attempt is over and the task has its result.
+    /// The attempt has ended and the task has its result.
     Finished {
         at: Timestamp,
         task: String,
@@ -81,7 +81,7 @@ pub enum Event {
         stop: StopReason,
         result: TaskResult,
     },
-    /// The attempt is over and the task will be tried again.
+    /// The attempt has failed and another one follows.
     AttemptFailed {
         at: Timestamp,
         task: String,
@@ -90,7 +90,7 @@ pub enum Event {
         error: String,
         retry_at: Timestamp,
     },
-    /// The attempt met a limit of its service that time lifts. The task is to do, and the attempt does not count.
+    /// The attempt met a rate limit or a used-up quota. The task is pending again, and the attempt does not count.
     Postponed {
         at: Timestamp,
         task: String,
@@ -98,29 +98,29 @@ pub enum Event {
         stop: StopReason,
         error: String,
     },
-    /// What is known of the service behind an account has changed: nothing of it starts before its `until`.
+    /// A pool has changed: nothing of it starts before its `until`.
     QuotaWait {
         at: Timestamp,
         pool: String,
         #[serde(flatten)]
         state: Pool,
     },
-    /// The limits of the session from now on.
+    /// The budget of the session from now on.
     Budgeted {
         budget: Budget,
     },
-    /// The attempt had no end when the coordinator died or was told to stop.
+    /// The attempt was open when the coordinator died or stopped.
     Interrupted {
         at: Timestamp,
         task: String,
         attempt: u32,
     },
-    /// The task was not run because of what happened before it, or because a person said so.
+    /// The task was skipped because a dependency failed, or by a table edit.
     Skipped {
         task: String,
         error: String,
     },
-    /// The task is to run again.
+    /// The task runs again.
     Reset {
         task: String,
         why: String,
@@ -132,40 +132,40 @@ pub enum Event {
         #[serde(flatten)]
         decision: PolicyDecision,
     },
-    /// The task is to run again because of what a judgement said of its work.
+    /// The task runs again because a policy sent its work back.
     Reworked {
         task: String,
         #[serde(flatten)]
         rework: Rework,
     },
-    /// The rework of the task came to nothing: the result before it stands.
+    /// The rework was rolled back: the result before it stands.
     RolledBack {
         task: String,
         why: String,
     },
-    /// A person said the task is done.
+    /// A person marked the task as done.
     MarkedDone {
         task: String,
     },
     WaveMerged {
         wave: u32,
     },
-    /// The task's worker has a working copy of its own.
+    /// The task's worker has a worktree.
     #[serde(rename = "tree_made")]
     WorktreeMade {
         task: String,
         #[serde(flatten)]
         worktree: WorktreeRecord,
     },
-    /// The work in the task's tree is where the work of all tasks comes together, or there was none.
+    /// The task's worktree is merged, or there was nothing to merge.
     #[serde(rename = "tree_merged")]
     WorktreeMerged {
         task: String,
-        /// The end of all that is merged.
+        /// The new end of the session's branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
-    /// The work in the task's tree could not be merged: the task has failed, and the tree stays.
+    /// The worktree could not be merged: the task has failed, and the worktree stays.
     #[serde(rename = "tree_refused")]
     MergeFailed {
         at: Timestamp,
@@ -177,7 +177,7 @@ pub enum Event {
     TableEdited {
         patch: Patch,
     },
-    /// A person edited `tasks.csv` in a way that cannot be followed; the edit was set aside.
+    /// A table edit was not a valid plan; it was set aside.
     #[serde(rename = "edit_refused")]
     TableEditRefused {
         at: Timestamp,
@@ -198,7 +198,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// When it happened, where that is on record.
+    /// When it happened, if recorded.
     pub fn at(&self) -> Option<Timestamp> {
         match self {
             Self::RunStarted { at, .. }
@@ -234,7 +234,7 @@ impl Event {
     }
 }
 
-/// A working copy of a task's own.
+/// The worktree of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WorktreeRecord {
     pub branch: String,
@@ -249,18 +249,18 @@ pub struct WorktreeRecord {
 pub struct PolicyDecision {
     pub task: String,
     pub attempt: u32,
-    /// Rounds are counted by this.
+    /// The policy; rounds are counted per policy.
     pub by: Policy,
     pub outcome: PolicyOutcome,
-    /// How often the work had been sent back before.
+    /// How often the policy had sent the work back before.
     pub round: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     pub why: String,
-    /// The figures it was decided by.
+    /// The measured figures of the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<(String, String)>,
-    /// Values of output columns that stand from now on.
+    /// Values of output columns that replace the current ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<(String, String)>,
 }
@@ -274,13 +274,13 @@ pub enum PolicyOutcome {
     Overridden,
     /// A person approved.
     Approved,
-    /// The work goes back.
+    /// The work is sent back.
     Revise,
-    /// The rounds are used up; what there is is taken.
+    /// The rounds are used up; the work is accepted as it is.
     Accepted,
     /// The rounds are used up; the task counts as failed.
     Failed,
-    /// The run stops here; it is judged again when the run goes on.
+    /// The run stops here; the policy decides again when the session continues.
     Stop,
 }
 
@@ -299,20 +299,20 @@ impl PolicyOutcome {
     }
 }
 
-/// Why a task runs again, and what its worker is to read about it.
+/// Why a task runs again, and what its worker should read about it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Rework {
-    /// The task whose judgement sent it back.
+    /// The task whose result led to the decision.
     pub by: String,
     /// From 1.
     pub round: u32,
     pub why: String,
-    /// File of the session folder that says what is to be better.
+    /// A file of the session folder that says what to improve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
 }
 
-/// What a result was produced from. On continue, a result is kept while all of it still matches.
+/// Hashes of what a result was made from. On continue, a result is kept while they match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Fingerprint {
     pub row: u64,
@@ -320,10 +320,10 @@ pub struct Fingerprint {
     pub upstream: u64,
 }
 
-/// Tokens and money that a worker used, as far as its agent tells.
+/// Tokens and money that a worker used, as far as known.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// With what came from the service's cache.
+    /// Includes cached tokens.
     pub input: u64,
     pub cached: u64,
     pub output: u64,
@@ -337,7 +337,7 @@ impl TokenUsage {
         (self.input, self.cached, self.output) == (0, 0, 0) && self.cost.is_none_or(|cost| cost <= 0.0)
     }
 
-    /// All of them, cached ones included.
+    /// All tokens, including cached ones.
     pub fn tokens(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -355,11 +355,11 @@ impl std::ops::AddAssign for TokenUsage {
     }
 }
 
-/// A process that cannot be mistaken for another one that got the same pid later.
+/// A process, distinguishable from a later one with the same pid.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ProcessId {
     pub pid: i32,
-    /// In clock ticks since the boot.
+    /// In clock ticks since boot.
     pub start_time: u64,
     pub boot_id: String,
 }

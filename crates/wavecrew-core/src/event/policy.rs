@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Policy {
-    /// A generator-critic loop, by the value of the column that keeps its lines of work apart, or by its critic.
+    /// A generator-critic loop, by the value of its `per` column, or by its critic.
     Loop {
         line: String,
     },
@@ -22,7 +22,7 @@ pub enum Policy {
     Expansion {
         task: String,
     },
-    /// Written by another version.
+    /// Text of another version.
     Other(String),
 }
 

@@ -1,9 +1,9 @@
-//! What became of a task, of its worker, of its claim and of a run: four questions, four types.
+//! The result of a task, the stop reason of its worker, the verdict on its claims, and the outcome of a run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TaskResult {
     pub status: Status,
@@ -14,7 +14,7 @@ pub struct TaskResult {
     pub outputs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
-    /// What else is known of the result, for those who judge it: scores, verdicts, figures.
+    /// Further values for policies: scores, verdicts, figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<(String, String)>,
     #[serde(default, rename = "checked")]
@@ -61,12 +61,12 @@ impl Status {
     }
 }
 
-/// Whether a worker's claim was compared with the facts.
+/// The outcome of the checks of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Verified,
-    /// There was nothing to check with.
+    /// There was nothing to check against.
     #[default]
     Unverified,
     Contradicted,
@@ -82,7 +82,7 @@ impl Verdict {
     }
 }
 
-/// Why a worker ended, as opposed to what happened to its task.
+/// Why a worker ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -138,13 +138,13 @@ pub enum RunOutcome {
     Cancelled,
     /// Nothing can run and something is pending.
     Stalled { chain: String },
-    /// A limit that a person set leaves no room for what is left to do.
+    /// A limit leaves no room for the rest of the work.
     LimitReached {
         why: String,
-        /// The flags that make room.
+        /// The flags that raise the limit.
         go_on: String,
     },
-    /// A checkpoint or a gate let nothing more happen.
+    /// A checkpoint or a gate stopped the run.
     Blocked { by: String, why: String },
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-/// An id in its form.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct IssueId(String);
 
 impl IssueId {
-    /// `None` when the text is no such id.
+    /// `None` when the text is not such an id.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, number) = text.strip_prefix("ISS-")?.split_once('-')?;
         let digits = |text: &str, n: usize| text.len() == n && text.bytes().all(|b| b.is_ascii_digit());
@@ -19,9 +18,9 @@ impl IssueId {
     }
 }
 
-/// Ids that nobody has yet, for issues filed at this time: `date` is `YYYYMMDD`, `time` is `HHMMSS` as a number.
+/// Unused ids for issues filed at this time: `date` is `YYYYMMDD`, `time` is `HHMMSS` as a number.
 pub fn next_ids(date: &str, time: u32, taken: &BTreeSet<&str>, count: usize) -> Vec<String> {
-    // A day has a million numbers; who files more has ids that repeat, which the store refuses.
+    // A day has a million numbers; beyond that ids repeat, which the store refuses.
     let numbers = (0..1_000_000).map(|n| (time + n) % 1_000_000);
     let ids = numbers.map(|number| format!("ISS-{date}-{number:06}"));
     ids.filter(|id| !taken.contains(id.as_str()))

@@ -1,4 +1,4 @@
-//! Issues: what is to be done, as people file it, and as a Markdown plan tells it. Knows no file and no clock.
+//! Issues, as people file them and as a Markdown plan lists them. Reads no file and no clock.
 
 mod id;
 mod plan;
@@ -16,7 +16,7 @@ pub struct Issue {
     pub title: String,
     #[serde(default)]
     pub status: IssueStatus,
-    /// Everything that somebody who has to solve it needs to know.
+    /// Everything needed to solve it.
     #[serde(
         default,
         alias = "context",
@@ -25,7 +25,7 @@ pub struct Issue {
         skip_serializing_if = "String::is_empty"
     )]
     pub description: String,
-    /// Free words; `wave-N` says how early it is due.
+    /// Free text; `wave-N` says how early it is due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Issues that have to be solved first.

@@ -2,10 +2,7 @@
 //! Never recurses: a chain may be a million tasks long.
 
 use crate::id::TaskIx;
-use std::collections::HashSet;
-
-/// A list of so many is searched faster than hashed.
-const SHORT: usize = 16;
+use std::collections::HashMap;
 
 /// Lists of tasks, one per task, in one array.
 #[derive(Clone, Debug, Default)]
@@ -34,28 +31,6 @@ impl Lists {
             .push(u32::try_from(self.items.len()).expect("a 4 GiB table names fewer tasks"));
     }
 
-    /// Ends the current list, after taking out what stands in it a second time.
-    pub fn close_unique(&mut self) {
-        let start = self.starts[self.len()] as usize;
-        if self.items.len() - start <= SHORT {
-            let mut kept = start;
-            for at in start..self.items.len() {
-                let item = self.items[at];
-                if !self.items[start..kept].contains(&item) {
-                    self.items[kept] = item;
-                    kept += 1;
-                }
-            }
-            self.items.truncate(kept);
-        } else {
-            let mut seen = HashSet::new();
-            let list = self.items.split_off(start);
-            self.items
-                .extend(list.into_iter().filter(|item| seen.insert(*item)));
-        }
-        self.close();
-    }
-
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -65,7 +40,7 @@ impl Lists {
         &self.items[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// The same edges seen from the other end, each list in ascending order.
+    /// The reverse edges, each list in ascending order.
     pub fn reversed(&self) -> Self {
         let mut starts = vec![0; self.len() + 1];
         for item in &self.items {
@@ -96,7 +71,7 @@ pub(super) fn levels(deps: &Lists) -> Vec<u32> {
     levels_in_order(deps).unwrap_or_else(|| kahn(deps))
 }
 
-/// Most tables list tasks after what they depend on: then one look at each task is enough.
+/// Most tables list tasks after their dependencies: then one pass is enough.
 fn levels_in_order(deps: &Lists) -> Option<Vec<u32>> {
     let mut level: Vec<u32> = Vec::with_capacity(deps.len());
     for task in all(deps.len()) {
@@ -134,7 +109,28 @@ fn kahn(deps: &Lists) -> Vec<u32> {
     level
 }
 
-/// The groups of tasks that wait for each other, among those that got no level. Tasks behind a cycle are in none.
+/// Tasks sorted by wave, then row, and where each wave ends.
+pub(super) fn group_by_wave(wave: &[u32]) -> (Vec<TaskIx>, Vec<u32>) {
+    let waves = wave.iter().max().map_or(0, |w| *w as usize);
+    let mut starts = vec![0; waves + 1];
+    for w in wave {
+        starts[*w as usize] += 1;
+    }
+    for w in 1..starts.len() {
+        starts[w] += starts[w - 1];
+    }
+    // Each wave's start moves along as its tasks come in, and ends where the next wave starts.
+    let mut next: Vec<u32> = starts.clone();
+    let mut by_wave = vec![TaskIx(0); wave.len()];
+    for task in all(wave.len()) {
+        let slot = &mut next[wave[task.index()] as usize - 1];
+        by_wave[*slot as usize] = task;
+        *slot += 1;
+    }
+    (by_wave, starts)
+}
+
+/// The strongly connected groups among tasks without a level. Tasks behind a cycle are in none.
 pub(super) fn knots(deps: &Lists, level: &[u32]) -> Vec<Vec<TaskIx>> {
     // Tarjan's strongly connected components with an explicit stack.
     const UNSEEN: u32 = 0;
@@ -195,7 +191,7 @@ pub(super) fn knots(deps: &Lists, level: &[u32]) -> Vec<Vec<TaskIx>> {
 /// One cycle inside a knot, each task followed by one it depends on.
 pub(super) fn cycle_in(deps: &Lists, knot: &[TaskIx]) -> Vec<TaskIx> {
     let mut walked = vec![knot[0]];
-    let mut place = std::collections::HashMap::from([(knot[0], 0)]);
+    let mut place = HashMap::from([(knot[0], 0)]);
     loop {
         let task = walked[walked.len() - 1];
         let next = deps.of(task).iter().find(|d| knot.binary_search(d).is_ok());

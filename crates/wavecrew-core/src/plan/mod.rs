@@ -1,11 +1,10 @@
-//! Rows → `seal` → `Plan`: the tasks, who waits for whom, and the wave each runs in.
+//! Rows → `seal` → `Plan`: the tasks, their dependencies, and the wave each runs in.
 //!
 //! Owns validation, waves and the session table's shape. Refuses every plan with a mistake in it, naming all
 //! mistakes at once. Never touches disk; callers pass a parsed table.
 
 mod expand;
 mod graph;
-mod index;
 mod render;
 mod seal;
 #[cfg(test)]
@@ -21,19 +20,19 @@ pub use view::{Detail, dot, mermaid, tree};
 use crate::id::{ExecMode, TaskIx};
 use crate::sheet::Sheet;
 use graph::Lists;
-use index::Index;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// A checked table with its dependency waves. Everything about tasks lies in flat arrays over the rows.
+/// A valid table with its waves. Data about tasks is in flat arrays over the rows.
 #[derive(Clone, Debug)]
 pub struct Plan {
     sheet: Sheet,
     header: Vec<String>,
     places: Places,
-    index: Index,
+    by_id: HashMap<Box<str>, TaskIx>,
     modes: Vec<ExecMode>,
     deps: Lists,
-    /// The other end of `deps`, worked out when somebody asks.
+    /// The reverse of `deps`, computed on demand.
     dependents: OnceLock<Lists>,
     context: Lists,
     wave: Vec<u32>,
@@ -42,7 +41,7 @@ pub struct Plan {
     wave_starts: Vec<u32>,
 }
 
-/// Where the columns that the plan itself reads stand in the sheet.
+/// Positions in the sheet of the columns that a plan reads.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     id: usize,
@@ -75,19 +74,19 @@ impl Plan {
     }
 
     pub fn find(&self, id: &str) -> Option<TaskIx> {
-        self.index.find(&self.sheet, id)
+        self.by_id.get(id).copied()
     }
 
     pub fn deps(&self, task: TaskIx) -> &[TaskIx] {
         self.deps.of(task)
     }
 
-    /// Who waits for this task, in row order.
+    /// The tasks that depend on this one, in row order.
     pub fn dependents(&self, task: TaskIx) -> &[TaskIx] {
         self.dependents.get_or_init(|| self.deps.reversed()).of(task)
     }
 
-    /// Whose findings this task is given.
+    /// The tasks whose findings this task receives.
     pub fn context(&self, task: TaskIx) -> &[TaskIx] {
         self.context.of(task)
     }

@@ -1,12 +1,31 @@
-//! The session's table, written: the rows that were read, with the cells the engine owns put over them.
+//! Writes the session's table: the rows that were read, with the cells that the engine fills.
 
-use super::Plan;
+use super::{Places, Plan};
 use crate::id::TaskIx;
-use crate::sheet::{Origin, TableWriter};
+use crate::sheet::{Origin, SheetBuilder, TableWriter};
 use std::borrow::Cow;
 use std::io;
 
 impl Plan {
+    /// The plan as a session keeps it: with the header of the session's table and defaults filled in. Reading a rendered
+    /// plan gives the same.
+    #[must_use]
+    pub fn for_session(&self) -> Plan {
+        let mut sheet = SheetBuilder::new(self.header.clone());
+        for task in self.tasks() {
+            let cells: Vec<_> = (self.header.iter())
+                .map(|column| self.session_cell(task, column))
+                .collect();
+            sheet.row(task.0 + 2, cells.iter().map(AsRef::as_ref));
+        }
+        let sheet = sheet.finish();
+        Plan {
+            places: Places::of(&sheet).expect("every team has the columns a plan needs"),
+            sheet,
+            ..self.clone()
+        }
+    }
+
     /// Writes the whole session table. `cell` gives the engine's text for a column, or `None` to keep what was read.
     pub fn render<'a>(
         &'a self,
@@ -38,7 +57,7 @@ impl Plan {
         table.finish().map(drop)
     }
 
-    /// The text of a cell in the session's table when the engine has nothing to say about it.
+    /// The text of a cell that the engine does not fill.
     pub fn session_cell(&self, task: TaskIx, column: &str) -> Cow<'_, str> {
         match column {
             "wave" => Cow::Owned(self.wave(task).to_string()),

@@ -1,17 +1,17 @@
-//! A plan with tasks taken out: those who waited for one now wait for what it waited for.
+//! A plan without some of its tasks: their dependents inherit their dependencies.
 
-use super::graph::{Lists, all, levels};
-use super::seal::{Graph, Parts};
-use super::{Places, Plan};
+use super::Plan;
+use super::graph::{Lists, all, group_by_wave, levels};
 use crate::id::TaskIx;
 use crate::sheet::{Sheet, SheetBuilder};
+use std::sync::OnceLock;
 
 impl Plan {
     /// The plan without these tasks. Dependents inherit what a removed task depended on, however many were removed
     /// in a row, and a removed task leaves every `context_from`.
     ///
-    /// A task that reads the findings of another keeps coming after it: where only a removed task kept the two
-    /// apart, the source becomes a dependency.
+    /// A task still runs after those whose findings it receives: where only a removed task ensured that, the source becomes
+    /// a dependency.
     #[must_use]
     pub fn without(&self, removed: &[TaskIx]) -> Plan {
         let mut gone = vec![false; self.len()];
@@ -64,12 +64,12 @@ impl Plan {
         self.rebuilt(sheet.finish(), &kept, deps, context)
     }
 
-    /// What every task depends on once the tasks that are gone hand on their own dependencies.
+    /// The dependencies of every task, with those of removed tasks inherited.
     fn inherit(&self, gone: &impl Fn(TaskIx) -> bool) -> Vec<Vec<TaskIx>> {
         let mut inherited: Vec<Vec<TaskIx>> = vec![Vec::new(); self.len()];
         let mut wave = vec![0; self.len()];
         let mut seen_by: Vec<Option<TaskIx>> = vec![None; self.len()];
-        // By wave, so that whatever a task depends on is settled before it.
+        // By wave, so that dependencies come first.
         for &task in &self.by_wave {
             let mut deps = Vec::new();
             for &dep in self.deps(task) {
@@ -100,21 +100,27 @@ impl Plan {
     }
 
     fn rebuilt(&self, sheet: Sheet, kept: &[TaskIx], deps: Lists, context: Lists) -> Plan {
-        let places = Places { ..self.places };
         let wave = levels(&deps);
-        let modes = kept.iter().map(|t| self.mode(*t)).collect();
-        let graph = Graph { deps, context, wave };
-        Plan::assemble(Parts {
+        let by_id = all(kept.len()).zip(kept);
+        let by_id = by_id.map(|(new, old)| (Box::from(self.id(*old)), new)).collect();
+        let (by_wave, wave_starts) = group_by_wave(&wave);
+        Plan {
             sheet,
             header: self.header.clone(),
-            places,
-            modes,
-            graph,
-        })
+            places: self.places,
+            by_id,
+            modes: kept.iter().map(|t| self.mode(*t)).collect(),
+            deps,
+            dependents: OnceLock::new(),
+            context,
+            wave,
+            by_wave,
+            wave_starts,
+        }
     }
 }
 
-/// Where each kept task stands afterwards; removed ones are never asked for.
+/// The new position of each kept task.
 fn places_after(len: usize, kept: &[TaskIx]) -> Vec<TaskIx> {
     let mut place = vec![TaskIx(u32::MAX); len];
     for (new, old) in all(kept.len()).zip(kept) {

@@ -1,5 +1,7 @@
 //! `{column}` placeholders. One mechanism for every instruction.
 
+use std::cell::RefCell;
+
 /// Replaces `{name}` by its value; `{{` and `}}` are literal braces; names without a value stay as they are.
 pub fn fill<'a>(template: &str, value: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut out = String::with_capacity(template.len());
@@ -25,6 +27,19 @@ pub fn fill<'a>(template: &str, value: impl Fn(&str) -> Option<&'a str>) -> Stri
     }
     out.push_str(rest);
     out
+}
+
+/// The names that `fill` would ask for, each once.
+pub fn placeholders(template: &str) -> Vec<String> {
+    let asked = RefCell::new(vec![]);
+    fill(template, |name| {
+        let mut asked = asked.borrow_mut();
+        if !asked.iter().any(|known| known == name) {
+            asked.push(name.to_owned());
+        }
+        None
+    });
+    asked.into_inner()
 }
 
 /// The name in a leading `{name}`, and what follows it.

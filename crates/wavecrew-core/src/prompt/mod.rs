@@ -1,9 +1,9 @@
-//! Puts a worker's first message together: the row, the role's instruction, and what others found. What comes
-//! from other workers is data and is fenced as such, never mixed into the instruction's own words.
+//! Builds the prompt of a worker: the row, the role's instruction, and what others found. Text of other workers is data: it
+//! is fenced, and never mixed into the instruction.
 
 mod fill;
 
-pub use fill::fill;
+pub use fill::{fill, placeholders};
 
 use crate::engine::is_engine_column;
 use crate::id::TaskIx;
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::team::{Access, Role, Team};
 use std::fmt::Write as _;
 
-/// Everything a first message is made of.
+/// The parts of a prompt.
 pub struct Briefing<'a> {
     pub team: &'a Team,
     pub plan: &'a Plan,
@@ -19,19 +19,19 @@ pub struct Briefing<'a> {
     pub request: &'a str,
     /// The session folder, absolute.
     pub session_dir: &'a str,
-    /// An instruction for all rows that the person gave, with `{column}` placeholders.
+    /// The person's instruction for all rows, with `{column}` placeholders.
     pub extra_instruction: Option<&'a str>,
     pub prev_context: &'a str,
-    /// Lines of the discovery board that matter.
+    /// Relevant lines of the discovery board.
     pub discoveries: &'a [String],
     pub wisdom: &'a str,
-    /// Why the task runs again, and what there is to read about it.
+    /// Why the task runs again, and what to read about it.
     pub revision: Option<Revision<'a>>,
-    /// What was found out before the worker was started.
+    /// What the check before the start found to be short.
     pub found: Option<&'a str>,
-    /// What the role owes is complete already: an earlier worker was cut off before it could report.
+    /// The owed files are already complete: an earlier worker was interrupted before it reported.
     pub artifacts_complete: bool,
-    /// The commit with the work of this session, where the checkout does not have it.
+    /// The commit with the work of this session, if the checkout lacks it.
     pub merged_beside: Option<&'a str>,
 }
 
@@ -44,7 +44,7 @@ pub struct Revision<'a> {
     pub brief: &'a str,
 }
 
-/// Columns that have a place of their own in the message.
+/// Columns with their own place in the prompt.
 const PLACED: [&str; 7] = [
     "id",
     "title",
@@ -128,8 +128,8 @@ pub fn first_message(briefing: &Briefing<'_>) -> String {
     text
 }
 
-/// What a worker is told when it goes on in the conversation of an attempt that was cut off. The whole task comes
-/// again: an agent that lost the conversation begins a new one without a word.
+/// The message that resumes the conversation of an interrupted attempt. It repeats the whole task, because an agent that
+/// lost the conversation starts a new one silently.
 pub fn resumed_message(first: &str) -> String {
     format!(
         "You were cut off while you worked on the task below. What you said and did before is kept: look at what is \
@@ -230,7 +230,7 @@ fn put_reporting(text: &mut String, team: &Team, id: &str) {
     );
 }
 
-/// Data of others, between fences that nothing inside can close.
+/// Data of other workers, between fences that nothing inside can close.
 fn put_fenced(text: &mut String, title: &str, data: &str) {
     let longest = data.split(|c| c != '~').map(str::len).max().unwrap_or(0);
     let fence = "~".repeat(longest.max(2) + 1);

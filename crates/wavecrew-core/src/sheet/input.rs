@@ -1,24 +1,21 @@
-//! A checked window on the input: no NUL, only UTF-8, not too much of it. Refuses with the line.
+//! The input in checked chunks: no NUL, only UTF-8, not too large. Refuses with the line.
 
 use super::Problem;
 use std::io::{self, Read};
 
-/// Less one for the end that the last line may lack.
-pub(super) const MAX_FILE: u64 = u32::MAX as u64 - 1;
+/// One less than a `u32` can count: the last line may lack its end, which is added.
+const MAX_FILE: u64 = u32::MAX as u64 - 1;
 const CHUNK: usize = 256 << 10;
 
-/// A checked window on the input.
 pub(super) struct Input<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// `buffer[at..valid]` is checked text; `buffer[valid..filled]` the start of a character that is not all there.
+    /// `buffer[at..valid]` is checked text; `buffer[valid..filled]` is the start of an incomplete character.
     at: usize,
     valid: usize,
     filled: usize,
     total: u64,
     ended: bool,
-    /// Whether carriage returns are among the checked text.
-    returns: bool,
 }
 
 /// Why reading stops, and how far after the current position.
@@ -57,17 +54,11 @@ impl<R: Read> Input<R> {
             filled: 0,
             total: 0,
             ended: false,
-            returns: false,
         }
     }
 
     pub fn rest(&self) -> &[u8] {
         &self.buffer[self.at..self.valid]
-    }
-
-    /// The checked text, unless it holds carriage returns: then its lines are not simply its lines.
-    pub fn plain(&self) -> Option<&[u8]> {
-        (!self.returns).then(|| self.rest())
     }
 
     /// Whether the last chunk is there.
@@ -112,7 +103,6 @@ impl<R: Read> Input<R> {
                 lines: breaks(before),
             });
         }
-        self.returns = chunk.contains(&b'\r');
         self.valid = match std::str::from_utf8(chunk) {
             Ok(_) => self.filled,
             Err(e) if e.error_len().is_none() && !self.ended => e.valid_up_to(),

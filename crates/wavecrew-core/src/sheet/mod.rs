@@ -7,7 +7,6 @@ mod input;
 mod patch;
 mod problem;
 mod read;
-mod split;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -17,8 +16,8 @@ pub use problem::{Problem, Warning, closest, did_you_mean};
 pub use read::Origin;
 pub use write::TableWriter;
 
-/// An immutable table. All cells lie one after the other in one text, each with one byte behind it that parts it
-/// from the next, so that plain lines of a file are taken over as they are; only the cells' ends are stored.
+/// An immutable table. All cells are in one text, each followed by one separator byte; only the ends of the cells are
+/// stored.
 #[derive(Clone, Debug)]
 pub struct Sheet {
     header: Vec<String>,

@@ -60,7 +60,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Something a person should know that stops nothing.
+/// A problem that does not make a table invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning(pub Problem);
 

@@ -1,17 +1,16 @@
-//! Bytes → `Sheet`, straight into the table's one text. Refuses what is not a table, with the line.
+//! Bytes → `Sheet`. Refuses what is not a table, with the line.
 
-use super::input::{Input, MAX_FILE, breaks};
-use super::split::Separators;
-use super::{Problem, Sheet, offset};
+use super::input::{Input, breaks};
+use super::{Problem, Sheet};
 use csv_core::{ReadRecordResult, Reader};
 use std::io::Read;
 
-/// Who wrote a file, and so whether the guard before formula characters is ours to take off.
+/// Who wrote a file; decides whether the guard before formula characters is removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// A person's own file: read as it is.
+    /// A person's file: read as it is.
     User,
-    /// A file of a session, written by us: the `'` that we put before formula characters comes off.
+    /// A file of a session: the `'` that guards formula characters is removed.
     Session,
 }
 
@@ -20,12 +19,6 @@ const MAX_FIELD: usize = 8 << 20;
 impl Sheet {
     /// Reads a whole table: RFC 4180 with an optional byte order mark and any line ends.
     pub fn read(reader: impl Read, origin: Origin) -> Result<Self, Vec<Problem>> {
-        Self::read_sized(reader, origin, 0)
-    }
-
-    /// Reads a whole table of about so many bytes. The size is only a hint, which saves moving a large table about
-    /// while it grows.
-    pub fn read_sized(reader: impl Read, origin: Origin, bytes: u64) -> Result<Self, Vec<Problem>> {
         let mut records = Records::new(reader);
         let header = match records.next() {
             Ok(Some(header)) => header.names(origin),
@@ -45,13 +38,6 @@ impl Sheet {
             lines: Vec::new(),
         };
         loop {
-            if origin == Origin::User {
-                records.take_plain(&mut sheet);
-                sheet.make_room(bytes);
-                if records.take_quoted(&mut sheet) {
-                    continue;
-                }
-            }
             let record = match records.next() {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
@@ -77,21 +63,6 @@ impl Sheet {
         } else {
             Err(problems)
         }
-    }
-}
-
-impl Sheet {
-    /// Once, as soon as there is something to go by.
-    fn make_room(&mut self, bytes: u64) {
-        let bytes = usize::try_from(bytes.min(MAX_FILE)).unwrap_or(0);
-        if self.text.is_empty() || bytes <= self.text.capacity() {
-            return;
-        }
-        let times = bytes / self.text.len() + 1;
-        self.ends.reserve(self.ends.len() * times);
-        self.lines.reserve(self.lines.len() * times);
-        // The last line may lack its end, which is added.
-        self.text.reserve(bytes + 1 - self.text.len());
     }
 }
 
@@ -126,7 +97,7 @@ fn ragged(record: &Record<'_>, width: usize) -> Problem {
     .help(help)
 }
 
-/// The characters that make a spreadsheet run a cell, and our guard itself.
+/// Characters that make a spreadsheet evaluate a cell, and the guard itself.
 pub(super) fn is_formula_start(byte: u8) -> bool {
     matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r' | b'\'')
 }
@@ -173,52 +144,8 @@ impl Record<'_> {
     }
 }
 
-/// A line whose quotes all stand around whole fields.
-struct QuotedLine {
-    fields: usize,
-    /// Behind its line feed.
-    end: usize,
-    breaks: u64,
-}
-
-impl QuotedLine {
-    /// Puts the ends of the fields, quotes included, into `ends`. None for an empty line, for one that is not all
-    /// there, and for every line that is not so simple.
-    fn at_start(bytes: &[u8], ends: &mut [usize]) -> Option<Self> {
-        let mut separators = Separators::new(bytes);
-        let (mut start, mut fields, mut breaks) = (0, 0, 0);
-        loop {
-            let mut end = separators.next()?;
-            if end == start && bytes[end] == b'"' {
-                let inside = separators.by_ref().take_while(|at| bytes[*at] != b'"');
-                breaks += inside.filter(|at| bytes[*at] == b'\n').count() as u64;
-                end = separators.next()?;
-                // Right behind the closing quote, or the quote was not the closing one.
-                if bytes[end - 1] != b'"' {
-                    return None;
-                }
-            }
-            let last = match bytes[end] {
-                b',' => false,
-                b'\n' if end > 0 => true,
-                _ => return None,
-            };
-            *ends.get_mut(fields)? = end;
-            fields += 1;
-            start = end + 1;
-            if last {
-                return Some(Self {
-                    fields,
-                    end: start,
-                    breaks: breaks + 1,
-                });
-            }
-        }
-    }
-}
-
-/// Splits a byte stream into records. Every chunk is checked for NUL and UTF-8 before it is split: the bytes that
-/// split are ASCII, so valid chunks make valid fields.
+/// Splits a byte stream into records. Every chunk is checked for NUL and UTF-8 before: separators are ASCII, so valid
+/// chunks give valid fields.
 struct Records<R> {
     input: Input<R>,
     core: Reader,
@@ -248,7 +175,7 @@ impl<R: Read> Records<R> {
         self.input.refill().map_err(|stop| stop.problem(line))
     }
 
-    /// Passes over blank lines and the second half of a CRLF, so that a record's line is where its text starts.
+    /// Skips blank lines and the second half of a CRLF, so that a record's line is where its text starts.
     fn skip_breaks(&mut self) -> Result<(), Problem> {
         loop {
             let breaks = self
@@ -264,65 +191,6 @@ impl<R: Read> Records<R> {
             }
             self.refill()?;
         }
-    }
-
-    /// Takes over all plain lines that come next in the chunk at hand: without quotes, and with as many fields as
-    /// the header. The first other line stops it and is left to `next`, which knows all of the format.
-    fn take_plain(&mut self, sheet: &mut Sheet) {
-        let first = self.line();
-        let width = sheet.header.len();
-        let Some(bytes) = self.input.plain() else { return };
-        let base = offset(sheet.text.len());
-        let (mut taken, mut row) = (0, sheet.ends.len());
-        for at in Separators::new(bytes) {
-            match bytes[at] {
-                b',' => sheet.ends.push(base + offset(at)),
-                b'\n' if at > taken && sheet.ends.len() + 1 == row + width => {
-                    sheet.ends.push(base + offset(at));
-                    row += width;
-                    taken = at + 1;
-                }
-                _ => break,
-            }
-        }
-        sheet.ends.truncate(row);
-        // Only what is taken is looked at again: a file with quotes in every line comes here once per line.
-        let text = std::str::from_utf8(&bytes[..taken]).expect("chunks are checked before they are split");
-        sheet.text.push_str(text);
-        let rows = row / width - sheet.lines.len();
-        sheet.lines.extend((first..).take(rows));
-        self.input.consume(taken);
-        self.skipped_lines += rows as u64;
-    }
-
-    /// Takes over the line that comes next in the chunk at hand, if some of its fields stand in quotes and none holds
-    /// a quote itself. Any other line is left to `next`.
-    fn take_quoted(&mut self, sheet: &mut Sheet) -> bool {
-        let first = self.line();
-        let Some(bytes) = self.input.plain() else {
-            return false;
-        };
-        let Some(line) = QuotedLine::at_start(bytes, &mut self.ends) else {
-            return false;
-        };
-        if line.fields != sheet.header.len() {
-            return false;
-        }
-        let text = std::str::from_utf8(&bytes[..line.end]).expect("chunks are checked before they are split");
-        let mut start = 0;
-        for (n, end) in self.ends[..line.fields].iter().enumerate() {
-            let cell = &text[start..*end];
-            let cell = cell
-                .strip_prefix('"')
-                .and_then(|c| c.strip_suffix('"'))
-                .unwrap_or(cell);
-            sheet.push(cell, n + 1 == line.fields);
-            start = end + 1;
-        }
-        sheet.lines.push(first);
-        self.input.consume(line.end);
-        self.skipped_lines += line.breaks;
-        true
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, Problem> {

@@ -1,10 +1,10 @@
-//! `Sheet` → bytes. Quotes every field, and guards what a spreadsheet would run.
+//! `Sheet` → bytes. Quotes every field, and guards formulas.
 
 use super::read::is_formula_start;
 use super::{Origin, Sheet};
 use std::io::{self, Write};
 
-/// Writes a table row by row, for whoever owns the file.
+/// Writes a table row by row.
 #[derive(Debug)]
 pub struct TableWriter<W> {
     out: W,
@@ -22,7 +22,7 @@ impl<W: Write> TableWriter<W> {
         }
     }
 
-    /// Column names stand bare where they can.
+    /// Column names are quoted only where necessary.
     pub fn header<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> io::Result<()> {
         for name in names {
             self.separate();
@@ -67,7 +67,7 @@ impl<W: Write> TableWriter<W> {
             for &byte in bytes {
                 match byte {
                     b'"' => self.line.extend_from_slice(b"\"\""),
-                    // No table holds NUL; a worker's text that does is still worth showing.
+                    // A table cannot hold NUL; a worker's text may.
                     0 => self.line.extend_from_slice("\u{fffd}".as_bytes()),
                     _ => self.line.push(byte),
                 }

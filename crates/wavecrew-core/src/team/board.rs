@@ -18,14 +18,15 @@ pub struct DiscoveryType {
 }
 
 impl DiscoveryType {
-    /// The key of an entry, comparable as text; a missing field counts as null.
-    pub fn key_of(&self, data: &Value) -> String {
-        let parts: Vec<&Value> = self
-            .key
-            .iter()
-            .map(|k| data.get(k).unwrap_or(&Value::Null))
-            .collect();
-        serde_json::json!(parts).to_string()
+    /// The key of an entry of this type, comparable as text; `None` if the entry has no field of the key.
+    pub fn key_of(&self, data: &Value) -> Option<String> {
+        let field = |name: &String| name.split('.').try_fold(data, |value, step| value.get(step));
+        let parts: Vec<Option<&Value>> = self.key.iter().map(field).collect();
+        if !parts.is_empty() && parts.iter().all(|part| part.is_none_or(Value::is_null)) {
+            return None;
+        }
+        // As JSON, so that different keys never look the same.
+        Some(serde_json::json!([self.name, parts]).to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::event::{Policy, PolicyOutcome};
 use crate::team::LoopKind;
 use serde_json::{Map, Value, json};
 
-/// The file of the team's loop and what stands in it; `None` when no loop has one.
+/// The state file of the team's loop and its content; `None` when no loop has one.
 pub fn loop_state(ledger: &Ledger) -> Option<(&str, Value)> {
     let (file, most) = ledger.team.loops.iter().find_map(|kind| match kind {
         LoopKind::GeneratorCritic {

@@ -57,14 +57,14 @@ fn decisions(text: &mut String, ledger: &Ledger) {
         return;
     }
     text.push_str("\n## Decisions\n\n| Task | Round | Decision | Why |\n| --- | --- | --- | --- |\n");
-    for judgement in shown {
+    for decision in shown {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",
-            judgement.task,
-            judgement.round,
-            judgement.outcome.as_str(),
-            one_line(&judgement.why).replace('|', "\\|")
+            decision.task,
+            decision.round,
+            decision.outcome.as_str(),
+            one_line(&decision.why).replace('|', "\\|")
         );
     }
 }
@@ -80,7 +80,7 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Se
     if let Some(cassette) = meta.replay {
         let _ = writeln!(
             text,
-            "- Replay: no agent ran; `{}` was played back",
+            "- Replay: no agent ran; `{}` was replayed",
             one_line(cassette)
         );
     }
@@ -110,7 +110,7 @@ fn counts(text: &mut String, summary: &SessionSummary) {
         ("Running", counts.running),
         ("Total", counts.total()),
     ] {
-        // A finished run has nothing pending or running, and need not say so.
+        // Not shown for a finished run.
         if number > 0 || !matches!(status, "Pending" | "Running") {
             let _ = writeln!(text, "| {status} | {number} |");
         }
@@ -144,10 +144,7 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
         let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
     }
     if let Some(files) = edits_after_report(state) {
-        let _ = writeln!(
-            text,
-            "  - Warning: it went on after its report and changed {files}"
-        );
+        let _ = writeln!(text, "  - Warning: after its report it changed {files}");
     }
 }
 
@@ -181,17 +178,14 @@ fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Se
     if let Some(RunOutcome::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
-            "- Nothing can run while something is pending: {}. Change `tasks.csv`, then continue.",
+            "- Tasks are pending, but none of them can run: {}. Change `tasks.csv`, then continue.",
             one_line(chain)
         );
     }
     if counts.pending + counts.running > 0 {
-        let go_on = match &ledger.ending {
-            Some(RunOutcome::LimitReached { go_on, .. }) => meta.raise_command(go_on),
-            Some(_) | None => meta.continue_command(),
-        };
+        let continue_command = meta.continue_command(ledger.ending.as_ref());
         let left = count(counts.pending + counts.running, "task");
-        let _ = writeln!(text, "- {left} left to do. Continue with `{go_on}`.");
+        let _ = writeln!(text, "- {left} left to do. Continue with `{continue_command}`.");
     }
     if counts.failed > 0 {
         let failed = count(counts.failed, "failed task");
@@ -208,7 +202,8 @@ fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Se
         if let Some(task) = first {
             let _ = writeln!(
                 text,
-                "- Read what a worker printed with `wavecrew logs {} {}`.",
+                "- Read what a worker printed with `{} logs {} {}`.",
+                meta.program,
                 meta.id,
                 ledger.plan().id(task)
             );
@@ -219,8 +214,8 @@ fn next(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Se
     if counts.completed == counts.total() {
         let _ = writeln!(
             text,
-            "- Everything is done. Put the session away with `wavecrew archive {}`.",
-            meta.id
+            "- Everything is done. Archive the session with `{} archive {}`.",
+            meta.program, meta.id
         );
     }
 }

@@ -1,5 +1,5 @@
-//! What people read, folded from a ledger: the summary, `context.md` and the report at the end of a run. Pure text:
-//! knows no files, no clock, no terminal. Text of workers comes out on one line and without control characters.
+//! Reports for people, computed from a ledger: the summary, `context.md` and the report at the end of a run. Pure text: no
+//! files, no clock, no terminal. Text of workers is on one line and without control characters.
 
 mod loops;
 mod markdown;
@@ -13,7 +13,7 @@ pub use terminal::{report_terminal, task_line};
 
 use crate::budget::{Totals, dollars, grouped};
 use crate::engine::{Counts, Ledger, TaskProgress, TaskState};
-use crate::event::Status;
+use crate::event::{RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::pool::Pool;
 use crate::time::{Timestamp, human};
@@ -22,6 +22,8 @@ use std::time::Duration;
 /// What a report says about the session itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionMeta<'a> {
+    /// What commands in the report begin with: the program, with the project's folder if the reader needs it.
+    pub program: &'a str,
     pub id: &'a str,
     /// The session folder, as a person would type it.
     pub folder: &'a str,
@@ -29,26 +31,25 @@ pub struct SessionMeta<'a> {
     pub request: &'a str,
     /// RFC 3339 in UTC.
     pub started_at: &'a str,
-    /// The cassette, when no agent did the work but a recording of one.
+    /// The cassette, when the session is a replay.
     pub replay: Option<&'a str>,
 }
 
 impl SessionMeta<'_> {
-    /// The command that goes on where the session stopped.
-    pub fn continue_command(&self) -> String {
-        format!("wavecrew resume {}", self.id)
-    }
-
-    /// The command that goes on with more room than the limits left.
-    fn raise_command(&self, flags: &str) -> String {
-        format!("wavecrew run --continue {} {flags}", self.id)
-            .trim_end()
-            .to_owned()
+    /// The command that continues the session; after a limit was reached, with the flags that raise it.
+    fn continue_command(&self, ending: Option<&RunOutcome>) -> String {
+        let Self { program, id, .. } = self;
+        match ending {
+            Some(RunOutcome::LimitReached { go_on, .. }) => format!("{program} run --continue {id} {go_on}")
+                .trim_end()
+                .to_owned(),
+            Some(_) | None => format!("{program} resume {id}"),
+        }
     }
 
     /// The command that runs failed and skipped tasks again.
-    pub fn retry_command(&self) -> String {
-        format!("wavecrew retry {}", self.id)
+    fn retry_command(&self) -> String {
+        format!("{} retry {}", self.program, self.id)
     }
 }
 
@@ -58,7 +59,7 @@ pub struct SessionSummary {
     pub counts: Counts,
     /// Counts of wave 1, 2, ...
     pub waves: Vec<Counts>,
-    /// How long at least one worker was at work, as far as they ended; breaks between runs do not count.
+    /// How long at least one worker was running, from attempts that have ended.
     pub elapsed: Duration,
 }
 
@@ -73,7 +74,7 @@ impl SessionSummary {
     }
 }
 
-/// The length of all ended attempts laid over each other.
+/// The length of the union of all ended attempts.
 fn busy(ledger: &Ledger) -> Duration {
     let spans = ledger.plan().tasks().filter_map(|task| {
         let state = ledger.task(task);
@@ -127,7 +128,7 @@ pub fn duration(state: &TaskState) -> Option<Duration> {
     }
 }
 
-/// Files that the worker changed after its report, in a line; of many, the first few.
+/// Files that the worker changed after its report, on one line; only the first few.
 pub fn edits_after_report(state: &TaskState) -> Option<String> {
     const LISTED: usize = 5;
     let files = state.edits_after_report.as_deref()?;
@@ -184,14 +185,14 @@ fn name(ledger: &Ledger, task: TaskIx) -> String {
     }
 }
 
-/// The text on one line, without anything that a terminal obeys or that reorders what follows.
+/// The text on one line, without escape sequences and characters that reorder text.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut gap = false;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' && chars.as_str().starts_with('[') {
-            // A colour or a movement: gone up to its last character.
+            // Drops an escape sequence up to its last character.
             let rest = chars.as_str()[1..].trim_start_matches(|c| matches!(c, ' '..='?'));
             chars = rest
                 .strip_prefix(|c| matches!(c, '@'..='~'))

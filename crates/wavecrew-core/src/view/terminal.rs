@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// A person reads the first few; `context.md` has them all.
 const LISTED: usize = 20;
 
-/// What a person wants to know when a run is over.
+/// The report at the end of a run.
 pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     let summary = SessionSummary::of(ledger);
     let counts = &summary.counts;
@@ -28,14 +28,12 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     if let Some(RunOutcome::Stalled { chain }) = &ledger.ending {
         let _ = writeln!(
             text,
-            "\nStalled: nothing can run and something is pending: {}",
+            "\nStalled: tasks are pending, but none of them can run: {}",
             one_line(chain)
         );
     }
-    let mut go_on = meta.continue_command();
-    if let Some(RunOutcome::LimitReached { why, go_on: flags }) = &ledger.ending {
+    if let Some(RunOutcome::LimitReached { why, .. }) = &ledger.ending {
         let _ = writeln!(text, "\nStopped at a limit: {}", one_line(why));
-        go_on = meta.raise_command(flags);
     }
     if let Some(RunOutcome::Blocked { by, why }) = &ledger.ending {
         let _ = writeln!(text, "\nStopped at {by}: {}", one_line(why));
@@ -46,7 +44,7 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     }
     let _ = writeln!(text, "Report   {}/context.md", meta.folder);
     if counts.pending + counts.running > 0 {
-        let _ = writeln!(text, "Go on    {go_on}");
+        let _ = writeln!(text, "Continue {}", meta.continue_command(ledger.ending.as_ref()));
     } else if counts.failed + counts.skipped > 0 {
         let _ = writeln!(text, "Retry    {}", meta.retry_command());
     }
@@ -119,7 +117,7 @@ fn warnings(text: &mut String, ledger: &Ledger) {
     }
 }
 
-/// What loops, checkpoints and gates came to: the last word on each task.
+/// The last decision of a policy about each task.
 fn decisions(text: &mut String, ledger: &Ledger) {
     let is_last = |at: usize| {
         let task = &ledger.decisions[at].task;
@@ -129,19 +127,15 @@ fn decisions(text: &mut String, ledger: &Ledger) {
         .filter(|&at| is_last(at))
         .map(|at| &ledger.decisions[at]);
     let mut last = last
-        .filter(|judgement| !judgement.why.is_empty())
+        .filter(|decision| !decision.why.is_empty())
         .take(LISTED)
         .peekable();
     if last.peek().is_some() {
-        text.push_str("\nDecided\n");
+        text.push_str("\nDecisions\n");
     }
-    for judgement in last {
-        let (task, outcome, why) = (
-            &judgement.task,
-            judgement.outcome.as_str(),
-            one_line(&judgement.why),
-        );
-        let rounds = match judgement.round {
+    for decision in last {
+        let (task, outcome, why) = (&decision.task, decision.outcome.as_str(), one_line(&decision.why));
+        let rounds = match decision.round {
             0 => String::new(),
             1 => " after 1 revision".to_owned(),
             more => format!(" after {more} revisions"),

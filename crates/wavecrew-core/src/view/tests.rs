@@ -6,6 +6,7 @@ use crate::team::Team;
 use std::sync::Arc;
 
 const META: SessionMeta<'_> = SessionMeta {
+    program: "wavecrew",
     id: "run-tasks-20261115",
     folder: ".workflow/.csv-wave/run-tasks-20261115",
     pipeline: None,
@@ -222,7 +223,7 @@ fn a_run_that_stopped_at_a_limit_says_how_to_go_on() {
     for line in [
         "Used 12,345 tokens (2,000 cached) · $1.25",
         "Stopped at a limit: $1.25 of $1.00 is used",
-        "Go on    wavecrew run --continue run-tasks-20261115 --max-cost 2.00",
+        "Continue wavecrew run --continue run-tasks-20261115 --max-cost 2.00",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }

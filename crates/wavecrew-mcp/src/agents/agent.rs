@@ -1,6 +1,5 @@
-//! One agent that is talked to: what it does right now, what it was not told yet, how it stands.
+//! One agent in a conversation: its activity, its pending messages, its status.
 
-use super::turn::{Turn, prompt_file};
 use super::{Closed, Status};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,12 +14,11 @@ use wavecrew_process::guardian::Guardian;
 use wavecrew_run::worker::conversation::WorkerConversation;
 use wavecrew_run::worker::files::write_prompt;
 use wavecrew_run::worker::output::Output;
-use wavecrew_run::worker::streams::ProcessState;
-use wavecrew_run::worker::streams::WorkerEvent;
+use wavecrew_run::worker::streams::{ProcessState, WorkerEvent};
 use wavecrew_run::worker::turn_end::final_message;
 use wavecrew_run::worktree::Worktree;
 
-/// How long an agent that is to end may take to do so, and one that is to end its turn before that.
+/// How long an agent may take to end its turn, and then its process.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Agent {
@@ -34,8 +32,8 @@ pub(super) struct Agent {
     pub turns: u32,
     pub pending_messages: VecDeque<String>,
     pub activity: Activity,
-    /// Its turn was asked to end; until when it may take.
-    pub last_call: Option<Instant>,
+    /// When its turn must have ended, once it was asked to.
+    pub turn_deadline: Option<Instant>,
     pub status: watch::Sender<Status>,
     pub closing: Option<(Status, oneshot::Sender<Option<Closed>>)>,
 }
@@ -45,8 +43,8 @@ pub(super) struct Agent {
 pub(super) enum Activity {
     /// It has no process.
     Nothing,
-    /// Its process waits to be spoken to.
-    Listening(u64),
+    /// Its process waits for a message.
+    Waiting(u64),
     Working(u64),
 }
 
@@ -54,21 +52,20 @@ impl Activity {
     pub fn process(self) -> Option<u64> {
         match self {
             Self::Nothing => None,
-            Self::Listening(key) | Self::Working(key) => Some(key),
+            Self::Waiting(key) | Self::Working(key) => Some(key),
         }
     }
 }
 
-/// A process that is to look after a turn.
-pub(super) type Starter<'a> = (u64, &'a Guardian, UnboundedSender<WorkerEvent>);
-
 impl Agent {
-    /// Begins the next turn if there is something to say and nobody speaks. What tells the pumps of a new process that it is
-    /// gone, if one is started.
+    /// Starts the next turn if there is a message for it and no turn is open. Returns the sender that informs the output
+    /// readers of a new process, if one was started.
     pub fn start_next_turn(
         &mut self,
         project: &Path,
-        (key, guardian, news): Starter<'_>,
+        key: u64,
+        guardian: &Guardian,
+        events: UnboundedSender<WorkerEvent>,
     ) -> Option<watch::Sender<ProcessState>> {
         if matches!(self.activity, Activity::Working(_)) || self.closing.is_some() {
             return None;
@@ -78,31 +75,22 @@ impl Agent {
         if self.turns > 1 {
             self.output.start_turn();
         }
-        if let Activity::Listening(key) = self.activity {
-            // Kept for whoever looks; the process is told it directly.
-            let _ = write_prompt(&prompt_file(&self.home, self.turns), &message);
+        if let Activity::Waiting(key) = self.activity {
+            // The file is only for people: the process gets the message directly.
+            let _ = write_prompt(&self.prompt_file(), &message);
             self.output.send_message(&message);
             self.activity = Activity::Working(key);
             return None;
         }
-        let turn = Turn {
-            agent: &*self.adapter,
-            settings: &self.settings,
-            message: &message,
-            conversation: self.conversation.for_next_turn(),
-            folder: &self.folder,
-            project,
-            home: &self.home,
-            number: self.turns,
-        };
-        let started = turn.prepare(key, &self.output, news).and_then(|(spawn, life)| {
+        let prepared = self.prepare_process(&message, project, key, events);
+        let started = prepared.and_then(|(spawn, state)| {
             guardian.spawn(key, spawn).map_err(|error| error.to_string())?;
-            Ok(life)
+            Ok(state)
         });
         match started {
-            Ok(life) => {
+            Ok(state) => {
                 self.activity = Activity::Working(key);
-                Some(life)
+                Some(state)
             }
             Err(error) => {
                 self.output.end_conversation();
@@ -112,86 +100,85 @@ impl Agent {
         }
     }
 
-    /// Its turn is over, by itself or with its process.
-    pub fn turn_over(&mut self, exit: ProcessExit) {
-        let came_to = final_message(&*self.adapter, &self.output, exit);
-        self.settle(came_to);
+    /// Its turn has ended, and its process waits for the next one.
+    pub fn turn_ended(&mut self) {
+        let result = final_message(&*self.adapter, &self.output, ProcessExit::Code(0));
+        self.publish_result(result);
     }
 
-    /// It has no process any more.
-    pub fn ended(&mut self, exit: ProcessExit) {
-        self.gone(|agent| final_message(&*agent.adapter, &agent.output, exit));
+    pub fn process_ended(&mut self, exit: ProcessExit) {
+        self.process_gone(|agent| final_message(&*agent.adapter, &agent.output, exit));
     }
 
-    /// Its process was taken away, and with it all that it was to be told.
-    pub fn lost(&mut self, why: &str) {
+    /// Its process is lost, and its pending messages with it.
+    pub fn process_lost(&mut self, why: &str) {
         self.pending_messages.clear();
-        self.gone(|_| Err(why.to_owned()));
+        self.process_gone(|_| Err(why.to_owned()));
     }
 
-    fn gone(&mut self, came_to: impl FnOnce(&Self) -> Result<String, String>) {
+    fn process_gone(&mut self, result: impl FnOnce(&Self) -> Result<String, String>) {
         self.output.end_turn();
-        // One that waited to be spoken to has told what it had to tell.
+        // A process that waited for a message has published its result.
         if matches!(self.activity, Activity::Working(_)) {
-            let came_to = came_to(self);
-            self.settle(came_to);
+            let result = result(self);
+            self.publish_result(result);
         }
         self.output.end_conversation();
         self.activity = Activity::Nothing;
     }
 
-    /// Tells what a turn came to, once: whoever waits sees the first word.
-    fn settle(&mut self, came_to: Result<String, String>) {
-        self.last_call = None;
-        let told = self.output.conversation().map(|(id, _, _)| id);
+    /// Publishes the result of a turn, unless another turn follows.
+    fn publish_result(&mut self, result: Result<String, String>) {
+        self.turn_deadline = None;
+        let reported = self.output.conversation().map(|(id, _, _)| id);
         self.conversation
-            .started(self.adapter.resume_by(), told.as_deref());
+            .started(self.adapter.resume_by(), reported.as_deref());
         if self.pending_messages.is_empty() {
-            self.status.send_replace(match came_to {
+            self.status.send_replace(match result {
                 Ok(text) => Status::Completed(text),
                 Err(text) => Status::Errored(text),
             });
         }
     }
 
-    /// Asks for the end of its turn, or of its process where that is the same.
+    /// Asks it to end its turn; an agent with one process per turn ends its process.
     pub fn interrupt_turn(&mut self, guardian: &Guardian) {
         if let Activity::Working(key) = self.activity {
             if self.output.is_interactive() {
                 self.output.interrupt_turn();
-                self.last_call = Some(Instant::now() + GRACE);
+                self.turn_deadline = Some(Instant::now() + GRACE);
             } else {
                 guardian.close(key, GRACE);
             }
         }
     }
 
-    /// Ends its process, after its turn if there is one.
-    pub fn leave(&mut self, guardian: &Guardian) {
+    /// Ends its process, after its turn if one is open.
+    pub fn end_process(&mut self, guardian: &Guardian) {
         match self.activity {
             Activity::Nothing => {}
             Activity::Working(_) => self.interrupt_turn(guardian),
-            Activity::Listening(key) => {
+            Activity::Waiting(key) => {
                 self.output.end_conversation();
                 guardian.close(key, GRACE);
             }
         }
     }
 
-    /// Looks at what only time brings: questions that nobody but we can answer, and a turn that does not end.
-    pub fn look(&mut self, guardian: &Guardian) {
-        for (question, wish) in self.output.take_requests() {
-            let reply = match wish {
-                // What it may do by itself is not asked.
+    /// Answers its requests, which nobody else can, and ends a turn that is overdue.
+    pub fn run_periodic_work(&mut self, guardian: &Guardian) {
+        for (key, request) in self.output.take_requests() {
+            let reply = match request {
+                // It does not ask about what it may do.
                 WorkerRequest::Permission(_) => Reply::Permission(Permission::Denied),
                 WorkerRequest::Question { .. } => Reply::Text(UNATTENDED.to_owned()),
             };
-            self.output.reply(&question, &reply);
+            self.output.reply(&key, &reply);
         }
-        if self.last_call.is_some_and(|until| Instant::now() >= until)
+        if self.turn_deadline.is_some_and(|until| Instant::now() >= until)
             && let Some(key) = self.activity.process()
         {
-            self.last_call = None;
+            self.turn_deadline = None;
             guardian.close(key, GRACE);
         }
     }

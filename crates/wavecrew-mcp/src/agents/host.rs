@@ -1,4 +1,4 @@
-//! The thread that looks after conversations: starts their turns under a guardian, one at a time each, and ends them.
+//! The event loop of conversations, on its own thread: starts their turns under a guardian, and ends them.
 
 use super::agent::{Activity, Agent};
 use super::losses::{Losses, Next};
@@ -13,26 +13,24 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
-use wavecrew_agents::stream::Usage;
 use wavecrew_agents::{AgentSettings, Redactor};
+use wavecrew_core::event::TokenUsage;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{GuardianEvent, ProcessExit};
 use wavecrew_run::agent_name::by_name;
-use wavecrew_run::worker::conversation::WorkerConversation;
-use wavecrew_run::worker::conversation::conversation_id;
+use wavecrew_run::worker::conversation::{WorkerConversation, conversation_id};
 use wavecrew_run::worker::output::Output;
-use wavecrew_run::worker::streams::ProcessState;
-use wavecrew_run::worker::streams::WorkerEvent;
-use wavecrew_run::worktree::{Isolation, Worktree};
+use wavecrew_run::worker::streams::{ProcessState, WorkerEvent};
+use wavecrew_run::worktree::{Isolation, KeptWorktree, Worktree};
 use wavecrew_session::ProjectPaths;
 
-/// Kept of what an agent prints, on disk.
+/// Bytes of an agent's output that are kept on disk.
 const LOG_BYTES: u64 = 64 << 20;
-/// How often questions of agents and clocks are looked at.
+/// How often requests of agents and deadlines are checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Looks after conversations until nobody requests anything any more. If it cannot go on before that, it says why in `ended`
-/// before it lets go of what is wished.
+/// Runs conversations until all senders of requests are gone. If it has to give up before that, it first sets the reason in
+/// `ended`.
 pub(super) fn run(
     root: &Root,
     command: &GuardianCommand,
@@ -49,7 +47,7 @@ pub(super) fn run(
     };
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
-        let (news, mut news_of_processes) = unbounded_channel();
+        let (events, mut worker_events) = unbounded_channel();
         let mut left = Left {
             agents: HashMap::new(),
             next_key: 1,
@@ -59,7 +57,7 @@ pub(super) fn run(
         loop {
             let since = Instant::now();
             let why = match Guardian::start(command.clone()).await {
-                Ok((guardian, notices)) => {
+                Ok((guardian, guardian_events)) => {
                     let mut host = Host {
                         project: root.path().to_owned(),
                         settings: settings.clone(),
@@ -68,11 +66,11 @@ pub(super) fn run(
                         processes: HashMap::new(),
                         next_key: left.next_key,
                         redactor: Rc::new(Redactor::new(std::env::vars_os())),
-                        news: news.clone(),
+                        events: events.clone(),
                     };
                     held.drain(..).for_each(|request| host.handle(request));
                     left = match host
-                        .look_after(&mut requests, notices, &mut news_of_processes)
+                        .run_event_loop(&mut requests, guardian_events, &mut worker_events)
                         .await
                     {
                         Some(lost) => lost,
@@ -84,13 +82,13 @@ pub(super) fn run(
             };
             match losses.add(since.elapsed()) {
                 Next::TryAfter(wait) => {
-                    if !hold_wishes(wait, &mut requests, &mut held).await {
+                    if !hold_requests(wait, &mut requests, &mut held).await {
                         return left.finish();
                     }
                 }
                 Next::GiveUp { losses } => {
                     let _ = ended.set(format!(
-                        "the process that guards agents was lost {losses} times in a row, last: {why}"
+                        "the guardian process was lost {losses} times in a row, last: {why}"
                     ));
                     return left.finish();
                 }
@@ -99,8 +97,8 @@ pub(super) fn run(
     });
 }
 
-/// Waits, and keeps what is wished meanwhile; whether there is still somebody to request something.
-async fn hold_wishes(
+/// Waits, and keeps the requests that arrive meanwhile. Returns whether there can be more.
+async fn hold_requests(
     wait: Duration,
     requests: &mut UnboundedReceiver<AgentRequest>,
     held: &mut VecDeque<AgentRequest>,
@@ -118,24 +116,32 @@ async fn hold_wishes(
     }
 }
 
-/// What a guardian that was lost leaves: agents without processes, which can be talked to again under another one.
+/// What remains after a guardian is lost: agents without processes, whose conversations another guardian can resume.
 struct Left {
     agents: HashMap<String, Agent>,
-    /// Late news of a process that is gone must not be taken for news of another.
+    /// Not reset, so that late events of a process are not taken for those of another.
     next_key: u64,
 }
 
 impl Left {
-    /// There will be no other one.
+    /// There will be no other guardian.
     fn finish(&self) {
-        self.agents.values().for_each(finish);
+        finish_all(&self.agents);
     }
 }
 
-fn finish(agent: &Agent) {
+/// A worktree with changes stays; `git worktree list` shows it.
+fn finish_all(agents: &HashMap<String, Agent>) {
+    for agent in agents.values() {
+        let _ = finish(agent);
+    }
+}
+
+/// Ends the log of an agent, and removes its worktree unless that has changes.
+fn finish(agent: &Agent) -> Result<Option<KeptWorktree>, String> {
     agent.output.finish();
-    // What has changes stays, and whoever looks finds it in `git worktree list`.
-    let _ = agent.worktree.as_ref().map(Worktree::remove_if_unchanged);
+    let kept = agent.worktree.as_ref().map(Worktree::remove_if_unchanged);
+    kept.unwrap_or(Ok(None)).map_err(|error| error.to_string())
 }
 
 struct Host {
@@ -143,40 +149,40 @@ struct Host {
     settings: AgentSettings,
     guardian: Guardian,
     agents: HashMap<String, Agent>,
-    /// Whose process it is, and what tells its pumps that it is gone.
+    /// The agent of each process, and the sender that informs its output readers.
     processes: HashMap<u64, (String, watch::Sender<ProcessState>)>,
     next_key: u64,
     redactor: Rc<Redactor>,
-    news: UnboundedSender<WorkerEvent>,
+    events: UnboundedSender<WorkerEvent>,
 }
 
 impl Host {
-    /// Until nobody requests anything any more, or until the guardian is lost.
-    async fn look_after(
+    /// Runs until all senders of requests are gone (`None`), or until the guardian is lost.
+    async fn run_event_loop(
         mut self,
         requests: &mut UnboundedReceiver<AgentRequest>,
-        mut notices: UnboundedReceiver<GuardianEvent>,
-        news: &mut UnboundedReceiver<WorkerEvent>,
+        mut guardian_events: UnboundedReceiver<GuardianEvent>,
+        worker_events: &mut UnboundedReceiver<WorkerEvent>,
     ) -> Option<Left> {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
-                Some(notice) = notices.recv() => match notice {
+                Some(event) = guardian_events.recv() => match event {
                     GuardianEvent::Spawned { .. } => {}
-                    GuardianEvent::SpawnFailed { key, error } => self.failed(key, error.to_string()),
+                    GuardianEvent::SpawnFailed { key, error } => self.spawn_failed(key, error.to_string()),
                     GuardianEvent::Exited { key, status, .. } => {
-                        if let Some((_, life)) = self.processes.get(&key) {
-                            // The pumps answer once they have heard the rest.
-                            let _ = life.send(ProcessState::Exited(status));
+                        if let Some((_, state)) = self.processes.get(&key) {
+                            // Its output readers send `WorkerEvent::ProcessEnded` once they have read the rest.
+                            let _ = state.send(ProcessState::Exited(status));
                         }
                     }
-                    GuardianEvent::GuardianLost => return Some(self.lost()),
+                    GuardianEvent::GuardianLost => return Some(self.guardian_lost()),
                 },
-                Some(news) = news.recv() => match news {
-                    WorkerEvent::TurnEnded { key } => self.turn_over(key),
-                    WorkerEvent::ProcessEnded { key, exit } => self.ended(key, exit),
+                Some(event) = worker_events.recv() => match event {
+                    WorkerEvent::TurnEnded { key } => self.turn_ended(key),
+                    WorkerEvent::ProcessEnded { key, exit } => self.process_ended(key, exit),
                 },
                 request = requests.recv() => match request {
                     Some(request) => self.handle(request),
@@ -184,27 +190,27 @@ impl Host {
                 },
                 _ = ticks.tick() => {
                     for agent in self.agents.values_mut() {
-                        agent.look(&self.guardian);
+                        agent.run_periodic_work(&self.guardian);
                     }
                 }
             }
         }
         self.guardian.shutdown().await;
-        self.agents.values().for_each(finish);
+        finish_all(&self.agents);
         None
     }
 
-    /// All processes are gone with the guardian; the conversations can be gone on with.
-    fn lost(mut self) -> Left {
+    /// All processes are gone with the guardian; the conversations can be resumed.
+    fn guardian_lost(mut self) -> Left {
         let ids: Vec<String> = self.agents.keys().cloned().collect();
         for id in ids {
             let Some(agent) = self.agents.get_mut(&id) else {
                 continue;
             };
-            agent.lost(
-                "its turn was lost: the process that guards agents was killed; say it again with send_input",
+            agent.process_lost(
+                "its turn was lost: the guardian process was killed; send the message again with send_input",
             );
-            self.closed_if_gone(&id);
+            self.finish_closing(&id);
         }
         Left {
             agents: self.agents,
@@ -213,7 +219,7 @@ impl Host {
     }
 
     fn handle(&mut self, request: AgentRequest) {
-        // Whoever does not wait for an answer any more does not need one.
+        // A receiver that is gone needs no answer.
         match request {
             AgentRequest::Spawn {
                 message,
@@ -222,11 +228,11 @@ impl Host {
                 isolation,
                 answer,
             } => {
-                let made = self.add(&agent, folder, isolation);
-                if let Ok(id) = &made {
-                    self.say(id, message);
+                let id = self.add(&agent, folder, isolation);
+                if let Ok(id) = &id {
+                    self.send(id, message);
                 }
-                let _ = answer.send(made);
+                let _ = answer.send(id);
             }
             AgentRequest::Send {
                 id,
@@ -240,7 +246,7 @@ impl Host {
                         if interrupt {
                             agent.interrupt_turn(&self.guardian);
                         }
-                        self.say(&id, message);
+                        self.send(&id, message);
                         Ok(())
                     }
                     None => Err(format!("there is no agent {id}")),
@@ -254,15 +260,15 @@ impl Host {
         }
     }
 
-    /// A new agent, which has nothing to do yet.
+    /// Adds an agent without a message.
     fn add(&mut self, name: &str, folder: PathBuf, isolation: Isolation) -> Result<String, String> {
         let adapter = by_name(name).map_err(|error| error.to_string())?;
-        let failed = |error: io::Error| format!("the agent's folder cannot be made: {error}");
+        let failed = |error: io::Error| format!("the agent's folder cannot be created: {error}");
         if isolation == Isolation::Worktree {
             Worktree::check_possible(&folder).map_err(|error| error.to_string())?;
         }
         let id = conversation_id().map_err(|error| error.to_string())?;
-        let home = home(&self.project).map_err(failed)?.join(&id);
+        let home = agents_folder(&self.project).map_err(failed)?.join(&id);
         fs::create_dir(&home).map_err(failed)?;
         let worktree = match isolation {
             Isolation::None => None,
@@ -276,7 +282,7 @@ impl Host {
             output: Rc::new(Output::new(
                 home.join("log.txt"),
                 LOG_BYTES,
-                adapter.listener(Usage::NONE),
+                adapter.output_reader(TokenUsage::default()),
                 Rc::clone(&self.redactor),
             )),
             adapter,
@@ -288,17 +294,17 @@ impl Host {
             turns: 0,
             pending_messages: VecDeque::new(),
             activity: Activity::Nothing,
-            last_call: None,
+            turn_deadline: None,
             status: watch::Sender::new(Status::Running),
             closing: None,
         };
-        // A conversation has a file from the start: it is looked into while it goes on.
+        // A log file from the start, so that people can follow the conversation.
         agent.output.create_log_file();
         self.agents.insert(id.clone(), agent);
         Ok(id)
     }
 
-    fn say(&mut self, id: &str, message: String) {
+    fn send(&mut self, id: &str, message: String) {
         if let Some(agent) = self.agents.get_mut(id) {
             agent.pending_messages.push_back(message);
             agent.status.send_replace(Status::Running);
@@ -310,14 +316,14 @@ impl Host {
         let Some(agent) = self.agents.get_mut(id) else {
             return;
         };
-        let starter = (self.next_key, &self.guardian, self.news.clone());
-        if let Some(life) = agent.start_next_turn(&self.project, starter) {
-            self.processes.insert(self.next_key, (id.to_owned(), life));
+        let (key, events) = (self.next_key, self.events.clone());
+        if let Some(state) = agent.start_next_turn(&self.project, key, &self.guardian, events) {
+            self.processes.insert(key, (id.to_owned(), state));
             self.next_key += 1;
         }
     }
 
-    fn failed(&mut self, key: u64, error: String) {
+    fn spawn_failed(&mut self, key: u64, error: String) {
         let Some((id, _)) = self.processes.remove(&key) else {
             return;
         };
@@ -326,34 +332,34 @@ impl Host {
             agent.activity = Activity::Nothing;
             agent.status.send_replace(Status::Errored(error));
         }
-        self.closed_if_gone(&id);
+        self.finish_closing(&id);
     }
 
-    /// A process that is spoken to waits for the next message.
-    fn turn_over(&mut self, key: u64) {
+    /// An interactive process waits for the next message.
+    fn turn_ended(&mut self, key: u64) {
         let Some((id, _)) = self.processes.get(&key) else {
             return;
         };
         let id = id.clone();
         if let Some(agent) = self.agents.get_mut(&id) {
-            agent.turn_over(ProcessExit::Code(0));
-            agent.activity = Activity::Listening(key);
+            agent.turn_ended();
+            agent.activity = Activity::Waiting(key);
             if agent.closing.is_some() {
-                agent.leave(&self.guardian);
+                agent.end_process(&self.guardian);
             }
         }
         self.start_next_turn(&id);
     }
 
-    fn ended(&mut self, key: u64, exit: ProcessExit) {
+    fn process_ended(&mut self, key: u64, exit: ProcessExit) {
         let Some((id, _)) = self.processes.remove(&key) else {
             return;
         };
         if let Some(agent) = self.agents.get_mut(&id) {
-            agent.ended(exit);
+            agent.process_ended(exit);
         }
         self.start_next_turn(&id);
-        self.closed_if_gone(&id);
+        self.finish_closing(&id);
     }
 
     fn close(&mut self, id: &str, answer: oneshot::Sender<Option<Closed>>) {
@@ -364,34 +370,31 @@ impl Host {
         agent.pending_messages.clear();
         let status = agent.status.borrow().clone();
         agent.closing = Some((status, answer));
-        agent.leave(&self.guardian);
-        self.closed_if_gone(id);
+        agent.end_process(&self.guardian);
+        self.finish_closing(id);
     }
 
-    fn closed_if_gone(&mut self, id: &str) {
-        let gone = |agent: &Agent| agent.activity == Activity::Nothing && agent.closing.is_some();
-        if !self.agents.get(id).is_some_and(gone) {
-            return;
-        }
-        let Some(mut agent) = self.agents.remove(id) else {
+    /// Removes an agent that is being closed once its process is gone.
+    fn finish_closing(&mut self, id: &str) {
+        let Some(agent) = self.agents.get_mut(id) else {
             return;
         };
-        agent.output.finish();
+        if agent.activity != Activity::Nothing {
+            return;
+        }
+        let Some((status, answer)) = agent.closing.take() else {
+            return;
+        };
+        let kept = finish(agent);
         let _ = fs::remove_dir_all(agent.home.join("scratch"));
         agent.status.send_replace(Status::Shutdown);
-        let kept = agent
-            .worktree
-            .as_ref()
-            .map_or(Ok(None), Worktree::remove_if_unchanged);
-        let kept = kept.map_err(|error| error.to_string());
-        if let Some((status, answer)) = agent.closing.take() {
-            let _ = answer.send(Some(Closed { status, kept }));
-        }
+        self.agents.remove(id);
+        let _ = answer.send(Some(Closed { status, kept }));
     }
 }
 
-/// Where agents have their folders; kept out of the user's commits.
-fn home(project: &Path) -> io::Result<PathBuf> {
+/// The folder of the agents' folders; git ignores it.
+fn agents_folder(project: &Path) -> io::Result<PathBuf> {
     let paths = ProjectPaths::at(project);
     let mut folder = project.to_owned();
     for path in [paths.workflow_folder(), paths.agents_folder()] {
@@ -422,10 +425,10 @@ mod tests {
         }
         let project = project.canonicalize().unwrap();
         std::os::unix::fs::symlink(&other, project.join(".workflow")).unwrap();
-        assert!(home(&project).is_err());
+        assert!(agents_folder(&project).is_err());
         assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
         fs::remove_file(project.join(".workflow")).unwrap();
-        let found = home(&project).unwrap();
+        let found = agents_folder(&project).unwrap();
         assert_eq!(found, project.join(".workflow/.agents"));
         assert_eq!(fs::read_to_string(found.join(".gitignore")).unwrap(), "*\n");
     }

@@ -1,13 +1,12 @@
-//! How often a guardian that is lost is started again: soon at first, then later, and not for ever. One that had been
-//! there for a while is lost by some accident; those that never live long are not worth another try.
+//! Decides whether to start a lost guardian again: soon at first, then later, and after several losses in a row not at all.
 
 use std::time::Duration;
 
-/// Whoever was there this long was well.
+/// A guardian that ran this long ends the row.
 const STEADY: Duration = Duration::from_mins(1);
-/// Losses in a row after which there is no other try.
+/// After this many losses in a row there is no further try.
 const MOST: u32 = 6;
-/// Before the first try; each further one waits twice as long.
+/// The wait before the first try; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// Guardians that were lost in a row.
@@ -16,7 +15,7 @@ pub(super) struct Losses {
     in_a_row: u32,
 }
 
-/// What is to be done about a loss.
+/// What to do after a loss.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     TryAfter(Duration),
@@ -24,7 +23,7 @@ pub(super) enum Next {
 }
 
 impl Losses {
-    /// Another one is gone, this long after it was started.
+    /// A guardian is lost that ran for this time.
     pub fn add(&mut self, lived: Duration) -> Next {
         if lived >= STEADY {
             self.in_a_row = 0;
@@ -44,8 +43,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tries_wait_longer_and_end_unless_one_was_well_between() {
-        let told = |lives: &[u64]| -> Vec<Option<u128>> {
+    fn waits_double_and_tries_end_unless_a_guardian_ran_for_long() {
+        let waits = |lives: &[u64]| -> Vec<Option<u128>> {
             let mut losses = Losses::default();
             let next = |lived: &u64| match losses.add(Duration::from_secs(*lived)) {
                 Next::TryAfter(wait) => Some(wait.as_millis()),
@@ -57,8 +56,8 @@ mod tests {
             lives.iter().map(next).collect()
         };
         let at_once = [Some(50), Some(100), Some(200), Some(400), Some(800), None];
-        assert_eq!(told(&[0, 0, 59, 0, 0, 0]), at_once);
-        assert_eq!(told(&[0, 0, 0, 60, 0]), [50, 100, 200, 50, 100].map(Some));
-        assert_eq!(told(&[3600; 20]), [Some(50); 20]);
+        assert_eq!(waits(&[0, 0, 59, 0, 0, 0]), at_once);
+        assert_eq!(waits(&[0, 0, 0, 60, 0]), [50, 100, 200, 50, 100].map(Some));
+        assert_eq!(waits(&[3600; 20]), [Some(50); 20]);
     }
 }

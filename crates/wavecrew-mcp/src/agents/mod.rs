@@ -1,5 +1,4 @@
-//! Conversations with agents of any vendor, which a client holds by id. A thread of its own looks after them; all of
-//! them end with it, and it ends with the server.
+//! Conversations of a client with agents of any vendor, by id. They run on their own thread and end with the server.
 
 mod agent;
 mod host;
@@ -35,11 +34,11 @@ pub struct SpawnAgent {
     pub isolation: Isolation,
 }
 
-/// How an agent stands.
+/// The status of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Status {
     Running,
-    /// Its turn is over; this is what it said last.
+    /// Its turn has ended, with this final message.
     Completed(String),
     Errored(String),
     /// Closed.
@@ -61,7 +60,7 @@ impl Status {
     }
 }
 
-/// What the thread is asked to do.
+/// A request to the thread.
 enum AgentRequest {
     Spawn {
         message: String,
@@ -98,12 +97,13 @@ pub(crate) struct Agents {
     root: Root,
     guardian: GuardianCommand,
     settings: AgentSettings,
-    host: OnceLock<Host>,
+    host: OnceLock<HostThread>,
 }
 
-struct Host {
+/// The thread that runs the conversations.
+struct HostThread {
     requests: Option<UnboundedSender<AgentRequest>>,
-    /// Why nothing is granted any more.
+    /// Why it gave up.
     ended: Arc<OnceLock<String>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -123,7 +123,7 @@ impl Agents {
             return Err("message must be non-empty".to_owned());
         }
         if agent.starts_with(PREFIX) {
-            return Err("a recording cannot be talked to; choose another agent".to_owned());
+            return Err("a recording cannot hold a conversation; choose another agent".to_owned());
         }
         wavecrew_run::agent_name::by_name(&agent).map_err(|error| error.to_string())?;
         let folder = self.root.folder(call.cwd.as_deref().unwrap_or("."))?;
@@ -153,8 +153,8 @@ impl Agents {
         Ok(json!({ "accepted": true }))
     }
 
-    /// Waits until one of the agents has ended its turn, and says how all of them stand.
-    pub async fn wait(&self, ids: &[String], patience: Duration) -> Result<Value, String> {
+    /// Waits until one of the agents has ended its turn, and returns the status of all of them.
+    pub async fn wait(&self, ids: &[String], timeout: Duration) -> Result<Value, String> {
         if ids.is_empty() {
             return Err("ids must be non-empty".to_owned());
         }
@@ -165,17 +165,17 @@ impl Agents {
             watched.push(watch);
         }
         let known: Vec<_> = watched.iter().flatten().cloned().collect();
-        // One that is not there has come to its end too: nothing will change about it.
-        let ended = known.len() < ids.len() || tokio::time::timeout(patience, first(known)).await.is_ok();
+        // An unknown id has no turn to wait for.
+        let ended = known.len() < ids.len() || tokio::time::timeout(timeout, first(known)).await.is_ok();
         let status: serde_json::Map<_, _> = ids
             .iter()
             .zip(&watched)
             .map(|(id, watch)| {
-                let told = match watch {
+                let status = match watch {
                     Some(status) => status.borrow().to_json(),
                     None => json!("not_found"),
                 };
-                (id.clone(), told)
+                (id.clone(), status)
             })
             .collect();
         Ok(json!({ "status": status, "timed_out": !ended }))
@@ -186,14 +186,14 @@ impl Agents {
         let Some(Closed { status, kept }) = closed else {
             return Ok(json!({ "status": "not_found" }));
         };
-        let mut told = json!({ "status": status.to_json() });
+        let mut result = json!({ "status": status.to_json() });
         match kept {
-            Ok(Some(kept)) => told["kept"] = json!(kept),
+            Ok(Some(kept)) => result["kept"] = json!(kept),
             Ok(None) => {}
-            // It is still there; the caller can look after it.
-            Err(error) => told["worktree_error"] = error.into(),
+            // It is still there.
+            Err(error) => result["worktree_error"] = error.into(),
         }
-        Ok(told)
+        Ok(result)
     }
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> AgentRequest) -> Result<T, String> {
@@ -204,41 +204,41 @@ impl Agents {
         answered.await.map_err(|_| host.gone())
     }
 
-    fn start(&self) -> Host {
-        let (requests, waiting) = unbounded_channel();
+    fn start(&self) -> HostThread {
+        let (requests, requests_in) = unbounded_channel();
         let (root, guardian) = (self.root.clone(), self.guardian.clone());
         let settings = self.settings.clone();
         let ended = Arc::new(OnceLock::new());
-        let told = Arc::clone(&ended);
-        Host {
+        let reason = Arc::clone(&ended);
+        HostThread {
             requests: Some(requests),
             ended,
             thread: Some(std::thread::spawn(move || {
-                host::run(&root, &guardian, &settings, waiting, &told);
+                host::run(&root, &guardian, &settings, requests_in, &reason);
             })),
         }
     }
 }
 
-impl Host {
+impl HostThread {
     fn gone(&self) -> String {
-        let why = self.ended.get().map_or("nobody looks after them", String::as_str);
+        let why = self.ended.get().map_or("their thread has ended", String::as_str);
         format!("conversations have ended: {why}; help: start the server again")
     }
 }
 
-impl Drop for Host {
-    /// The client is gone, and so is everything it talked to.
+impl Drop for HostThread {
+    /// Ends the thread and with it all conversations.
     fn drop(&mut self) {
         drop(self.requests.take());
         if let Some(thread) = self.thread.take() {
-            // A panic in there has been told already.
+            // A panic of the thread has been printed already.
             let _ = thread.join();
         }
     }
 }
 
-/// Until one of them is in a final state.
+/// Waits until one of them is in a final state.
 async fn first(mut watched: Vec<watch::Receiver<Status>>) {
     let waits = watched
         .iter_mut()
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn without_a_guardian_whoever_talks_hears_why() {
+    async fn without_a_guardian_a_message_fails_with_the_reason() {
         let project = tempfile::tempdir().unwrap();
         let guardian = GuardianCommand {
             program: "false".into(),
@@ -272,12 +272,12 @@ mod tests {
         let root = Root::new(project.path()).unwrap();
         let agents = Agents::new(root, guardian, AgentSettings::default());
         for _ in 0..2 {
-            let said = agents.send("any".into(), "hello".into(), false).await;
+            let sent = agents.send("any".into(), "hello".into(), false).await;
             assert_eq!(
-                said,
+                sent,
                 Err(
-                    "conversations have ended: the process that guards agents was lost 6 times in a row, \
-                     last: the guardian process `false` did not get ready: it ended at once; help: start the server again"
+                    "conversations have ended: the guardian process was lost 6 times in a row, \
+                     last: the guardian process `false` did not become ready: it exited at once; help: start the server again"
                         .to_owned()
                 )
             );

@@ -1,4 +1,4 @@
-//! Makes the session of a job. Refuses what is wrong with the call before anything is written.
+//! Creates the session of a job. Refuses a wrong call before anything is written.
 
 use super::spec::{JobSpec, SpawnOnCsv, default_output, team};
 use super::status::JobStatus;
@@ -16,7 +16,7 @@ use wavecrew_session::{
     Holder, SESSION_FORMAT, SessionDir, SessionError, SessionInfo, SessionState, atomic, session_id,
 };
 
-/// Makes the session of a new job of this agent, with at most `ceiling` workers at the same time.
+/// Creates the session of a new job with this agent, and at most `ceiling` workers at the same time.
 pub fn create(
     root: &Root,
     agent: &str,
@@ -140,29 +140,18 @@ pub(super) fn described(error: &SessionError) -> String {
     format!("{error}; {}", error.help())
 }
 
-/// For tests of what a row becomes.
-#[cfg(test)]
-pub(super) fn descriptions(csv: &str, instruction: &str) -> Vec<String> {
-    let input = InputTable::read(csv.as_bytes(), None).unwrap();
-    let team = team(&serde_json::json!({"type": "object"}), true);
-    let plan = plan(&team, &input, instruction).unwrap();
-    plan.tasks()
-        .map(|task| plan.description(task).to_owned())
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_instruction_is_filled_by_the_row() {
-        let filled = descriptions(
-            "path,two words\na.rs,2\nb.rs,{path}\n",
-            "Look at {path} ({two words}), {{x}}, {other}",
-        );
+        let input = InputTable::read(b"path,two words\na.rs,2\nb.rs,{path}\n", None).unwrap();
+        let team = team(&serde_json::json!({"type": "object"}), true);
+        let plan = plan(&team, &input, "Look at {path} ({two words}), {{x}}, {other}").unwrap();
+        let filled = plan.tasks().map(|task| plan.description(task));
         assert_eq!(
-            filled,
+            filled.collect::<Vec<_>>(),
             [
                 "Look at a.rs (2), {x}, {other}",
                 "Look at b.rs ({path}), {x}, {other}"

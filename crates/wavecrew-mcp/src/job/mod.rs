@@ -1,4 +1,4 @@
-//! A caller's table as a session: made by the server, run by a process of its own, so that it may outlive the caller.
+//! A caller's table as a session: the server creates it, and its own process runs it, so that it can outlive the caller.
 
 mod create;
 mod output;
@@ -29,7 +29,7 @@ fn job_error_text(dir: &SessionDir) -> Option<String> {
     error_text(&std::fs::read(dir.job_stderr()).ok()?)
 }
 
-/// Whether a session was made for a job.
+/// Whether the session is a job.
 pub fn is_job(dir: &SessionDir) -> bool {
     dir.job_file().exists()
 }

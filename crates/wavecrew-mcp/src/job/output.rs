@@ -1,4 +1,4 @@
-//! The caller's output table: their columns, the job's, and one per property of the schema.
+//! The caller's output table: the columns of the input, those of the job, and one per property of the schema.
 
 use super::spec::JobSpec;
 use super::table::{InputTable, Item};
@@ -9,7 +9,7 @@ use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
 use wavecrew_core::event::{Status, StopReason};
 use wavecrew_run::worktree::KeptWorktree;
 
-/// What a job says about each row.
+/// Columns of the job.
 const JOB_COLUMNS: [&str; 10] = [
     "job_id",
     "item_id",
@@ -23,10 +23,10 @@ const JOB_COLUMNS: [&str; 10] = [
     "completed_at",
 ];
 
-/// What it says besides when each row has a worktree of its own.
-const TREE_COLUMNS: [&str; 3] = ["worktree", "branch", "diff"];
+/// Further columns if each row has its own worktree.
+const WORKTREE_COLUMNS: [&str; 3] = ["worktree", "branch", "diff"];
 
-/// The table as it stands.
+/// Renders the table.
 pub fn render(
     job_id: &str,
     spec: &JobSpec,
@@ -49,7 +49,7 @@ pub fn render(
         free
     };
     let job_names = JOB_COLUMNS.map(free);
-    let tree_names = worktrees.map(|_| TREE_COLUMNS.map(free));
+    let worktree_names = worktrees.map(|_| WORKTREE_COLUMNS.map(free));
     let mut out = csv::Writer::from_writer(Vec::new());
     let header = input
         .header
@@ -57,7 +57,7 @@ pub fn render(
         .map(String::as_str)
         .chain(job_names.iter().map(AsRef::as_ref))
         .chain(own.iter().copied())
-        .chain(tree_names.iter().flatten().map(AsRef::as_ref));
+        .chain(worktree_names.iter().flatten().map(AsRef::as_ref));
     out.write_record(header).expect("writing to memory");
     for (index, item) in input.items.iter().enumerate() {
         let row = Row::new(job_id, index, item, ledger);
@@ -73,7 +73,7 @@ pub fn render(
         });
         let job = row.job.iter().map(|cell| Cow::Borrowed(cell.as_str()));
         let results = own.iter().map(|name| row.property(name).unwrap_or_default());
-        let tree = worktrees.map(|worktrees| tree_cells(worktrees.kept(&item.task_id)));
+        let tree = worktrees.map(|worktrees| worktree_cells(worktrees.kept(&item.task_id)));
         let tree = tree.into_iter().flatten().map(Cow::Owned);
         for cell in given.chain(job).chain(results).chain(tree) {
             out.write_field(cell.as_bytes()).expect("writing to memory");
@@ -84,7 +84,7 @@ pub fn render(
 }
 
 /// Where a row's work is, if it left any.
-fn tree_cells(kept: Option<&KeptWorktree>) -> [String; 3] {
+fn worktree_cells(kept: Option<&KeptWorktree>) -> [String; 3] {
     kept.map_or_else(Default::default, |kept| {
         [
             kept.worktree.to_string_lossy().into_owned(),
@@ -94,7 +94,7 @@ fn tree_cells(kept: Option<&KeptWorktree>) -> [String; 3] {
     })
 }
 
-/// What became of one row.
+/// The result of one row.
 struct Row {
     job: [String; 10],
     result: Option<Map<String, Value>>,

@@ -1,4 +1,4 @@
-//! The process of a job: drives its session and keeps the caller's output table current.
+//! The process of a job: runs its session and keeps the caller's output table current.
 
 use super::create::described;
 use super::output::{output, render};
@@ -24,37 +24,37 @@ use wavecrew_run::session::OpenSession;
 use wavecrew_run::worktree::Isolation;
 use wavecrew_session::{Holder, SessionDir, SessionError, SessionLock, SessionState, atomic};
 
-/// A file of a job is refreshed so often, and in no more than a twentieth of the time.
+/// A file of a job is written at most this often, and for at most a twentieth of the time.
 const PAUSE: Duration = Duration::from_millis(200);
 const SHARE: u32 = 20;
 
-/// What the process needs of the program it is a part of.
+/// What the process needs from its program.
 pub struct JobOptions {
     pub guardian: GuardianCommand,
     pub worker_tools: Option<Vec<String>>,
-    /// What the project sets for every run: budgets, prices, clocks.
+    /// The project's settings for every run: budgets, prices, time limits.
     pub options: Options,
-    /// Accounts that the project names, by agent.
+    /// Names of pools from the settings, by agent.
     pub pools: BTreeMap<String, String>,
-    /// Limits in place of those that the job had.
+    /// Limits that replace those of the job.
     pub limits: Budget,
-    /// What the project sets for single agents.
+    /// The project's settings for single agents.
     pub agent_settings: AgentSettings,
     pub holder: Holder,
-    /// End with the process that started it, which holds the other end of stdin.
+    /// Whether it ends with the process that started it, which holds the other end of stdin.
     pub attached: bool,
 }
 
 /// Runs the job to its end.
 pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
-    // What ends the caller's terminal or process group is not meant for the job.
+    // Signals of the caller's terminal or process group do not reach the job.
     let _ = rustix::process::setsid();
     if job.attached {
         terminate_when_stdin_closes();
     }
     let dir = SessionDir::open(project, id).map_err(|error| error.to_string())?;
     let (spec, input) = read(&dir)?;
-    // Held until the last file is written, which is after the session is let go.
+    // Held until the last file is written, which is after the session is closed.
     let _held = SessionLock::acquire(&dir.job_lock(), &job.holder).map_err(|error| error.to_string())?;
     let (mut session, ledger) =
         OpenSession::resume(project, dir.clone(), &job.holder, None).map_err(|error| described(&error))?;
@@ -79,7 +79,7 @@ pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
         },
         one_shot: Some(limit),
         check_all: spec.verify.is_some(),
-        // Limits stay in force until another one is given.
+        // A limit stays in force until another one replaces it.
         budget: job
             .limits
             .or(ledger.budget)
@@ -98,24 +98,24 @@ pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
         worktrees,
     };
     writer.publish(&ledger).map_err(|error| error.to_string())?;
-    let surface = RunContext {
+    let run_context = RunContext {
         reporter: &mut writer,
         asker: None,
         instruction: None,
         worker_tools: job.worker_tools,
-        // The rows of a job are examined by nobody but its own check.
+        // The rows of a job have no other check than `verify`.
         check_program: Vec::new(),
         pools,
         agent_settings: job.agent_settings,
     };
-    let outcome = Driver::run(session, Engine::new(ledger, options), surface, job.guardian);
+    let outcome = Driver::run(session, Engine::new(ledger, options), run_context, job.guardian);
     match outcome {
         Ok((ending, ledger)) => writer.end(&ending, &ledger).map_err(|error| error.to_string()),
         Err(error) => {
             writer.status.status = JobState::Failed;
             writer.status.job_error = Some(error.to_string());
             writer.status.running_items = 0;
-            // The failure itself is what has to be told.
+            // The failure itself is more important.
             let _ = writer.status.write(&writer.dir);
             Err(error.to_string())
         }
@@ -138,12 +138,12 @@ struct OutputWriter {
     status: JobStatus,
     status_timer: RefreshTimer,
     table_timer: RefreshTimer,
-    /// The item whose worker wanted the job to stop.
+    /// The item whose worker stopped the job.
     stopped_by: Option<String>,
     worktrees: Option<JobWorktrees>,
 }
 
-/// When a file is to be refreshed: after a change, after a pause, and in no more than its share of the time.
+/// Decides when to write a file again: after a change, not too often, and for at most its share of the time.
 struct RefreshTimer {
     changed: bool,
     not_before: Instant,
@@ -157,7 +157,7 @@ impl RefreshTimer {
         }
     }
 
-    /// Does `refresh` when it is time to.
+    /// Calls `refresh` if it is due.
     fn refresh_if_due(
         &mut self,
         refresh: impl FnOnce() -> Result<(), SessionError>,
@@ -223,8 +223,8 @@ impl OutputWriter {
         self.status.job_error = error;
         self.status.update(&self.input, ledger);
         if let Some(worktrees) = &mut self.worktrees {
-            // Everything that ran is gone by now.
-            worktrees.settle(&[], ledger);
+            // No worker runs any more.
+            worktrees.clean_up(&[], ledger);
         }
         let bytes = render(
             self.dir.id(),
@@ -237,11 +237,11 @@ impl OutputWriter {
         self.status.write(&self.dir)
     }
 
-    /// A worker asked for the end of the whole job, and the caller allows that.
+    /// A worker ends the whole job, which the caller allows.
     fn stop(&mut self, item: String) {
         if self.stopped_by.is_none() {
             self.stopped_by = Some(item);
-            // As if a person had pressed Ctrl-C once: nothing new starts, what runs may finish.
+            // Like pressing Ctrl-C once: nothing new starts, running workers may finish.
             signal_self(Signal::INT);
         }
     }
@@ -271,9 +271,9 @@ impl Reporter for OutputWriter {
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
         if let Some(worktrees) = self.worktrees.as_mut().filter(|_| self.table_timer.changed) {
-            worktrees.settle(running, ledger);
+            worktrees.clean_up(running, ledger);
         }
-        // A table that cannot be written now may be writable later; the end of the job says it aloud.
+        // If the table cannot be written now, the next try may succeed; the end of the job reports a failure.
         let _ = self.publish(ledger);
     }
 

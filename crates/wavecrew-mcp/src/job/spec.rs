@@ -1,4 +1,4 @@
-//! What a caller wants done with a table: the arguments of the tool, checked, and kept with the session.
+//! The arguments of `spawn_agents_on_csv`, and the job that the session keeps.
 
 use crate::limits;
 use crate::paths::Root;
@@ -12,7 +12,7 @@ use wavecrew_run::worktree::Isolation;
 
 pub const DEFAULT_CONCURRENCY: usize = 16;
 pub const DEFAULT_RUNTIME_SECONDS: u64 = 1800;
-/// Longer is as good as for ever, and clocks can still count it.
+/// As good as no limit, and small enough for all clocks.
 const LONGEST_RUNTIME_SECONDS: u64 = 365 * 24 * 3600;
 
 /// The arguments of `spawn_agents_on_csv`.
@@ -67,19 +67,19 @@ pub struct SpawnOnCsv {
 }
 
 impl SpawnOnCsv {
-    /// What all workers together may use.
+    /// The limits for all workers together.
     pub fn limits(&self) -> Result<Budget, String> {
         limits::budget(self.max_cost, self.max_tokens, self.max_time_seconds)
     }
 
-    /// What is asked for, as far as the server's ceiling allows.
+    /// The concurrency of the call, up to the server's ceiling.
     pub fn concurrency(&self, ceiling: Option<usize>) -> Result<usize, String> {
-        let wanted = match self.max_concurrency.or(self.max_workers) {
+        let requested = match self.max_concurrency.or(self.max_workers) {
             Some(0) => return Err("max_concurrency must be >= 1".to_owned()),
             Some(count) => count,
             None => DEFAULT_CONCURRENCY,
         };
-        Ok(wanted.min(ceiling.unwrap_or(usize::MAX)))
+        Ok(requested.min(ceiling.unwrap_or(usize::MAX)))
     }
 
     pub fn runtime_seconds(&self) -> Result<u64, String> {
@@ -90,7 +90,7 @@ impl SpawnOnCsv {
         }
     }
 
-    /// The schema that results follow: what was asked for, and always an object.
+    /// The schema of results; always an object.
     pub fn result_schema(&self) -> Result<Value, String> {
         let mut schema = match &self.output_schema {
             None => json!({}),
@@ -114,7 +114,7 @@ impl SpawnOnCsv {
     }
 }
 
-/// A job as its process finds it, in the session's folder.
+/// A job, in a file of the session folder.
 #[derive(Serialize, Deserialize, Debug, Clone)]
 pub struct JobSpec {
     pub output_csv: PathBuf,
@@ -128,7 +128,7 @@ pub struct JobSpec {
     pub verify: Option<String>,
     #[serde(default)]
     pub isolation: Isolation,
-    /// What the call that began it allows all workers together to use.
+    /// The limits of its first call, for all workers together.
     #[serde(default)]
     pub limits: Budget,
 }
@@ -169,7 +169,7 @@ pub fn team(schema: &Value, allow_stop: bool) -> Team {
     team
 }
 
-/// Where results go when the caller does not say: beside the input, named after the job.
+/// The default path of the results: beside the input, named after the job.
 pub fn default_output(root: &Root, input: &Path, job_id: &str) -> Result<PathBuf, String> {
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     let name = format!("{stem}.agent-job-{:08x}.csv", crc32fast::hash(job_id.as_bytes()));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_none_is_refused() {
+    fn an_invalid_schema_is_refused() {
         let with = |schema: Value| SpawnOnCsv {
             output_schema: Some(schema),
             ..SpawnOnCsv::default()

@@ -1,4 +1,4 @@
-//! How a job stands, in the words of the tool's answer; kept in the session's folder for whoever asks.
+//! The status of a job: the answer of the tools, and a file in the session folder.
 
 use super::table::InputTable;
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Status;
 use wavecrew_session::{SessionDir, SessionError, atomic, lock};
 
-/// Failed items that an answer names.
+/// Failed items in an answer.
 const SHOWN_ERRORS: usize = 5;
-/// Notes that it has.
+/// Notes in an answer.
 const SHOWN_NOTES: usize = 5;
-/// A process that was started takes its session within this time.
+/// A new process locks its session within this time.
 const START: Duration = Duration::from_secs(10);
 
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
@@ -28,10 +28,10 @@ pub struct JobStatus {
     pub failed_item_errors: Vec<ItemError>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub running_items: usize,
-    /// In dollars, of agents that tell it, or whose price is known.
+    /// In dollars, for agents that report it or whose price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What the caller should know besides, such as a limit that cannot be kept to.
+    /// Notes for the caller, such as a limit that cannot be enforced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -39,13 +39,13 @@ pub struct JobStatus {
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// Its process is on its way.
+    /// Its process is being started.
     Starting,
     Running,
-    /// Every row has its result, good or bad.
+    /// Every row has a result.
     Completed,
     Cancelled,
-    /// Its process ended before its rows; `resume_job_id` goes on.
+    /// Its process ended before its rows; `resume_job_id` continues it.
     Stopped,
     Failed,
 }
@@ -88,22 +88,22 @@ impl JobStatus {
         }
     }
 
-    /// Notes something for the caller, once.
+    /// Adds a note, once.
     pub fn note(&mut self, text: &str) {
         if self.notes.len() < SHOWN_NOTES && !self.notes.iter().any(|noted| noted == text) {
             self.notes.push(text.to_owned());
         }
     }
 
-    /// Takes the figures from the ledger.
+    /// Reads the counts from the ledger.
     pub fn update(&mut self, input: &InputTable, ledger: &Ledger) {
         let counts = ledger.counts();
-        let news = counts.failed != self.failed_items;
+        let changed = counts.failed != self.failed_items;
         self.completed_items = counts.completed;
         self.failed_items = counts.failed;
         self.running_items = counts.running;
         self.cost = ledger.totals.spent.cost;
-        if !news {
+        if !changed {
             return;
         }
         let failed = input.items.iter().filter_map(|item| {
@@ -122,7 +122,7 @@ impl JobStatus {
         atomic::write_volatile(&dir.job_status(), &text)
     }
 
-    /// How the job stands now; one that says it runs though nobody runs it was stopped.
+    /// The status now; a job that has no process any more was stopped.
     pub fn read(dir: &SessionDir) -> Result<Self, String> {
         let none = |_| format!("there is no job {}", dir.id());
         let bytes = fs::read(dir.job_status()).map_err(none)?;
@@ -130,7 +130,7 @@ impl JobStatus {
         if found.status.is_over() || held(dir)? {
             return Ok(found);
         }
-        // It may have come to its end between the two looks.
+        // It may have ended between the two reads.
         let again = fs::read(dir.job_status()).map_err(|error| error.to_string())?;
         if again != bytes {
             return serde_json::from_slice(&again).map_err(|error| error.to_string());
@@ -147,7 +147,7 @@ impl JobStatus {
     }
 }
 
-/// Whether a process works on the job.
+/// Whether a process runs the job.
 pub fn held(dir: &SessionDir) -> Result<bool, String> {
     let holder = lock::holder(&dir.job_lock()).map_err(|error| error.to_string())?;
     Ok(holder.is_some())

@@ -1,5 +1,4 @@
-//! The caller's table: read as it is, each row with the id that its result will carry. Knows the exact words in which
-//! callers are used to be told what is wrong with a table.
+//! The caller's table, with an id for each row. Its error messages are a format: callers know them.
 
 use std::collections::{HashMap, HashSet};
 use wavecrew_core::id::check_task_id;
@@ -15,9 +14,9 @@ pub struct InputTable {
 #[derive(Debug, PartialEq)]
 #[expect(clippy::struct_field_names, reason = "the names that callers know")]
 pub struct Item {
-    /// What the caller knows it by.
+    /// Its id for the caller.
     pub item_id: String,
-    /// What the session knows it by: the same, where it can be part of a file's name.
+    /// Its id in the session: the same, if it can be part of a file name.
     pub task_id: String,
     /// The value of the id column.
     pub source_id: Option<String>,
@@ -179,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_of_the_same_name_are_told_apart() {
+    fn rows_of_the_same_name_get_different_ids() {
         let many = 50_000;
         let found = ids(&format!("path\n{}", "x\n".repeat(many)), Some("path"));
         assert_eq!(found[many - 1].0, format!("x-{many}"));
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_the_words_callers_know() {
+    fn errors_have_the_messages_that_callers_know() {
         for (text, column, message) in [
             ("", None, "csv input must include a header row"),
             ("a,a\n1,2\n", None, "csv header a is duplicated"),

@@ -1,4 +1,4 @@
-//! The worktrees of a job's rows: made when a row starts, settled when it is done and nobody works in it any more.
+//! The worktrees of a job's rows: created when a row starts, removed after its worker has ended unless they have changes.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use wavecrew_run::session::Folders;
 use wavecrew_run::worktree::{KeptWorktree, Worktree, WorktreeError, ref_part};
 use wavecrew_session::SessionDir;
 
-/// Where the worktrees of a job lie.
+/// The worktrees of a job.
 pub(super) struct JobWorktrees {
     project: PathBuf,
     folder: PathBuf,
     session: String,
-    settled: HashSet<String>,
+    cleaned_up: HashSet<String>,
     kept: HashMap<String, KeptWorktree>,
 }
 
@@ -23,12 +23,12 @@ impl JobWorktrees {
             project: project.to_owned(),
             folder: dir.worktrees_folder(),
             session: dir.id().to_owned(),
-            settled: HashSet::new(),
+            cleaned_up: HashSet::new(),
             kept: HashMap::new(),
         }
     }
 
-    /// What gives each row its folder.
+    /// Returns the folder of each row.
     pub fn folders(&self) -> Folders {
         let (project, folder, session) = (self.project.clone(), self.folder.clone(), self.session.clone());
         Box::new(move |task: &str| {
@@ -37,15 +37,15 @@ impl JobWorktrees {
         })
     }
 
-    /// Settles rows that are done. Rows whose worker still runs wait for the next time.
-    pub fn settle(&mut self, running: &[Running], ledger: &Ledger) {
+    /// Removes the unchanged worktrees of rows that are done and whose worker has ended.
+    pub fn clean_up(&mut self, running: &[Running], ledger: &Ledger) {
         let busy: HashSet<&str> = running.iter().map(|worker| worker.task.as_str()).collect();
         let plan = ledger.plan();
         let done = plan
             .tasks()
             .filter(|task| matches!(ledger.task(*task).progress, TaskProgress::Done))
             .map(|task| plan.id(task))
-            .filter(|id| !busy.contains(id) && !self.settled.contains(*id))
+            .filter(|id| !busy.contains(id) && !self.cleaned_up.contains(*id))
             .map(str::to_owned)
             .collect::<Vec<_>>();
         for task in done {
@@ -55,7 +55,7 @@ impl JobWorktrees {
                 match kept {
                     Ok(Some(kept)) => drop(self.kept.insert(task.clone(), kept)),
                     Ok(None) => {}
-                    // It stays where it is; the row says so.
+                    // It stays, and the row has the error.
                     Err(error) => {
                         let kept = KeptWorktree {
                             worktree: self.folder.join(&task),
@@ -66,11 +66,11 @@ impl JobWorktrees {
                     }
                 }
             }
-            self.settled.insert(task);
+            self.cleaned_up.insert(task);
         }
     }
 
-    /// What was kept of a row's work.
+    /// The worktree of a row, if it was kept.
     pub fn kept(&self, task: &str) -> Option<&KeptWorktree> {
         self.kept.get(task)
     }

@@ -7,7 +7,6 @@ use rmcp::service::RequestContext;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use wavecrew_session::{Message, SessionDir};
 
 /// Entries that one answer holds; the latest ones.
@@ -62,8 +61,8 @@ impl ServerTool for TeamMessage {
 
 fn read_discoveries(dir: &SessionDir, call: &Discoveries) -> Result<Value, String> {
     let read = dir.board().read().map_err(|error| error.to_string())?;
-    let keys = discovery_keys(dir);
-    let read = read.dedup(|kind| keys.get(kind).map(Vec::as_slice));
+    let types = dir.read_team().map(|team| team.discoveries).unwrap_or_default();
+    let read = read.dedup(&types);
     let wanted =
         |entry: &&wavecrew_session::Discovery| call.kind.as_ref().is_none_or(|kind| *kind == entry.kind);
     let entries: Vec<_> = read.entries.iter().filter(wanted).collect();
@@ -83,14 +82,4 @@ fn post_message(dir: &SessionDir, call: TeamMessage) -> Result<Value, String> {
     message.data = call.data;
     dir.bus().post(message).map_err(|error| error.to_string())?;
     Ok(json!({"accepted": true}))
-}
-
-/// The fields that identify an entry, per type, as the team of the session defines them.
-fn discovery_keys(dir: &SessionDir) -> HashMap<String, Vec<String>> {
-    let Ok(team) = dir.read_team() else {
-        return HashMap::new();
-    };
-    let in_data = |key: Vec<String>| key.iter().map(|field| format!("data.{field}")).collect();
-    let types = team.discoveries.into_iter();
-    types.map(|known| (known.name, in_data(known.key))).collect()
 }

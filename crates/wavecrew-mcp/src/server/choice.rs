@@ -1,11 +1,11 @@
-//! Which agent does what a call asks for.
+//! Chooses the agent for a call.
 
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use wavecrew_agents::cli::AgentCli;
 use wavecrew_run::installed::installed;
 
-/// What the call says, else the server's setting, else the client's own kind, else the first one that is installed.
+/// The agent of the call, else of the server's settings, else the client's own, else the first that is installed.
 pub(super) fn choose(
     called: Option<&str>,
     setting: Option<&str>,
@@ -35,7 +35,8 @@ fn preferred(client: Option<&str>, here: &[&'static dyn AgentCli]) -> Option<&'s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wavecrew_agents::cli::{Claude, Codex};
+    use wavecrew_agents::cli::claude::Claude;
+    use wavecrew_agents::cli::codex::Codex;
 
     #[test]
     fn a_client_is_served_by_its_own_kind() {

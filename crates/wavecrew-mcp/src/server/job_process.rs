@@ -1,6 +1,6 @@
-//! The process of a job as the server sees it: started, waited for, and its stderr read.
+//! The process of a job, from the server's side.
 
-use super::teams::apart;
+use super::teams::start_detached_process;
 use crate::job::{self, JobState, JobStatus};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,17 +9,17 @@ use tokio::process::{Child, ChildStdin, Command};
 use wavecrew_process::DetachedChild;
 use wavecrew_session::SessionDir;
 
-/// Bytes of a job's stderr that are kept.
-const COMPLAINT: usize = 16 << 10;
+/// Bytes of a job's stderr that are read.
+const STDERR_BYTES: usize = 16 << 10;
 
 /// A process that drives a job.
 pub(super) struct JobProcess {
     dir: SessionDir,
     child: Child,
-    _apart: Option<DetachedChild>,
-    /// Read here too, for the case that the folder it lies in is gone.
+    _detached: Option<DetachedChild>,
+    /// Kept open, in case its folder disappears.
     stderr_log: File,
-    /// How the job stood when it was looked at last.
+    /// The latest status.
     last: JobStatus,
 }
 
@@ -34,23 +34,23 @@ impl JobProcess {
             .stdout(Stdio::null())
             .stderr(stderr_log.try_clone().map_err(failed)?);
         let last = JobStatus::read(dir)?;
-        let (child, apart) = apart(&mut command)?;
+        let (child, detached) = start_detached_process(&mut command)?;
         Ok(Self {
             dir: dir.clone(),
             child,
-            _apart: apart,
+            _detached: detached,
             stderr_log,
             last,
         })
     }
 
-    /// What a job that is attached ends with. It must be taken out of the child's hands: waiting for it would close it.
+    /// The stdin of an attached job, whose end ends the job. Taken from the child, because waiting for the child closes it.
     pub fn lifeline(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// How it stands.
-    pub fn look(&mut self) -> &JobStatus {
+    /// Reads the status again.
+    pub fn refresh_status(&mut self) -> &JobStatus {
         if let Ok(status) = JobStatus::read(&self.dir) {
             self.last = status;
         }
@@ -62,15 +62,15 @@ impl JobProcess {
         self.child.wait().await
     }
 
-    /// How the job stands now that its process has ended.
+    /// The status after the process has ended.
     pub fn outcome(&mut self, code: ExitStatus) -> JobStatus {
-        let is_there = JobStatus::read(&self.dir).is_ok();
-        let mut status = self.look().clone();
-        if is_there && code.success() {
+        let has_status = JobStatus::read(&self.dir).is_ok();
+        let mut status = self.refresh_status().clone();
+        if has_status && code.success() {
             return status;
         }
         let error = self.job_error_text();
-        if error.is_some() || !is_there {
+        if error.is_some() || !has_status {
             let gone = || "the job's folder is gone".to_owned();
             status.status = JobState::Failed;
             status.running_items = 0;
@@ -80,7 +80,7 @@ impl JobProcess {
     }
 
     fn job_error_text(&self) -> Option<String> {
-        let mut bytes = vec![0; COMPLAINT];
+        let mut bytes = vec![0; STDERR_BYTES];
         let length = self.stderr_log.read_at(&mut bytes, 0).unwrap_or(0);
         job::error_text(&bytes[..length])
     }

@@ -1,4 +1,4 @@
-//! Jobs as the server sees them: processes that it starts, and files that they leave.
+//! Jobs of a server: starts their processes, and reads the files that they write.
 
 use super::ServerOptions;
 use super::choice::choose;
@@ -20,12 +20,12 @@ use wavecrew_core::budget::Budget;
 use wavecrew_session::{SessionDir, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
-/// How often a job in the background is looked at when nobody asks.
-const GLANCE: Duration = Duration::from_secs(1);
-/// A job that was told to end takes at most this long: its workers have a few seconds.
-const CANCEL: Duration = Duration::from_secs(20);
+/// How often the status of a background job is read.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time for the end of a cancelled job: its workers have a few seconds.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How jobs in the background stand that this server started, as long as they run, and how those ended whose folder is gone.
+/// The status of the background jobs of this server: of those that run, and of those that ended without their folder.
 type Watched = Arc<Mutex<HashMap<String, JobStatus>>>;
 
 pub(super) struct Jobs {
@@ -57,7 +57,7 @@ impl Jobs {
         };
         let process = self.start(&dir, background, &limits)?;
         if !background {
-            return attend(process, &dir, context).await;
+            return follow(process, &dir, context).await;
         }
         tokio::spawn(watch(process, dir.clone(), Arc::clone(&self.watched)));
         Ok(json!(JobStatus::read(&dir)?))
@@ -65,7 +65,7 @@ impl Jobs {
 
     async fn create(&self, call: SpawnOnCsv, agent: String) -> Result<SessionDir, String> {
         let (root, ceiling) = (self.root.clone(), self.setup.max_workers);
-        // Large tables take a while; other calls go on meanwhile.
+        // Large tables take a while; this does not block other calls.
         let made = tokio::task::spawn_blocking(move || job::create(&root, &agent, ceiling, &call));
         made.await.map_err(|error| error.to_string())?
     }
@@ -75,7 +75,7 @@ impl Jobs {
         if job::held(&dir)? {
             return Err(format!("job {id} is running; ask with wait_agent_job"));
         }
-        // A word that came too late for the process before is not meant for this one.
+        // A command for the last process is not for this one.
         drop(fs::remove_file(dir.control_file()));
         let mut status = JobStatus::read(&dir)?;
         status.status = JobState::Starting;
@@ -89,7 +89,7 @@ impl Jobs {
         dir.ok_or_else(|| format!("there is no job {id}"))
     }
 
-    /// Starts the process of a job. One that is attached ends when we drop its stdin, or end ourselves.
+    /// Starts the process of a job. An attached one ends when its stdin closes: when we drop it, or end.
     fn start(&self, dir: &SessionDir, background: bool, limits: &Budget) -> Result<JobProcess, String> {
         let mut command = Command::new(&self.setup.program);
         command
@@ -103,7 +103,7 @@ impl Jobs {
         JobProcess::start(command, dir)
     }
 
-    /// How a job stands, also one that lost its folder while this server looked after it.
+    /// The status of a job, even if it lost its folder while this server ran.
     fn status(&self, id: &str) -> Result<JobStatus, String> {
         let read = self.find(id).and_then(|dir| JobStatus::read(&dir));
         read.or_else(|why| locked(&self.watched).get(id).cloned().ok_or(why))
@@ -112,10 +112,10 @@ impl Jobs {
     pub async fn wait(
         &self,
         id: &str,
-        patience: Duration,
+        timeout: Duration,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         let mut progress = Progress::of(context);
         loop {
             let status = self.status(id)?;
@@ -131,7 +131,7 @@ impl Jobs {
     }
 
     pub async fn cancel(&self, id: &str) -> Result<Value, String> {
-        let until = Instant::now() + CANCEL;
+        let until = Instant::now() + CANCEL_TIMEOUT;
         let mut asked = false;
         loop {
             let status = self.status(id)?;
@@ -150,8 +150,8 @@ impl Jobs {
     }
 }
 
-/// Stays with a job until it ends; the job ends when the call is taken back.
-async fn attend(
+/// Follows a job until it ends. If the call is cancelled, the job ends.
+async fn follow(
     mut process: JobProcess,
     dir: &SessionDir,
     context: &RequestContext<RoleServer>,
@@ -170,16 +170,16 @@ async fn attend(
                 let _ = process.wait().await;
                 return Err(format!("the call was cancelled; continue with resume_job_id {}", dir.id()));
             }
-            () = sleep(POLL) => progress.notify(counts(process.look()), context).await,
+            () = sleep(POLL) => progress.notify(counts(process.refresh_status()), context).await,
         }
     }
 }
 
-/// Stays with a job in the background, which goes on without us, to know how it stands if its folder does not tell.
+/// Follows a background job, to know its status even if its folder disappears.
 async fn watch(mut process: JobProcess, dir: SessionDir, watched: Watched) {
     let id = dir.id().to_owned();
     loop {
-        let status = process.look().clone();
+        let status = process.refresh_status().clone();
         locked(&watched).insert(id.clone(), status);
         tokio::select! {
             ended = process.wait() => {
@@ -191,13 +191,13 @@ async fn watch(mut process: JobProcess, dir: SessionDir, watched: Watched) {
                 };
                 return;
             }
-            () = sleep(GLANCE) => {}
+            () = sleep(WATCH_INTERVAL) => {}
         }
     }
 }
 
 fn locked(watched: &Watched) -> MutexGuard<'_, HashMap<String, JobStatus>> {
-    // Nothing in it is ever half done.
+    // Every change is complete, even after a panic.
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,5 +1,4 @@
-//! What clients may read besides calling tools: files of sessions as resources, and prompts that start the built-in
-//! teams.
+//! Resources and prompts: files of sessions, and prompts that start the built-in teams.
 
 use crate::paths::Root;
 use rmcp::model::{
@@ -12,9 +11,9 @@ use wavecrew_core::team::Team;
 use wavecrew_session::{SessionDir, SessionEntry, list_sessions};
 
 const SCHEME: &str = "wavecrew://sessions/";
-/// Files of a session, and what they hold.
+/// Files of a session: name, type, description.
 const FILES: [(&str, &str, &str); 3] = [
-    ("tasks.csv", "text/csv", "the tasks and how they stand"),
+    ("tasks.csv", "text/csv", "the tasks and their status"),
     ("context.md", "text/markdown", "the report of the session"),
     (
         "discoveries.ndjson",
@@ -22,9 +21,9 @@ const FILES: [(&str, &str, &str); 3] = [
         "the discovery board",
     ),
 ];
-/// Longer lists help nobody; older sessions are read by the template.
+/// Sessions in the list; older ones can be read by the template.
 const SHOWN: usize = 50;
-/// A file that is longer is cut at its end.
+/// Bytes that are read of a file.
 const MAX_BYTES: usize = 4 << 20;
 const TEAMS: [&str; 3] = ["testing", "lifecycle", "planex"];
 
@@ -79,7 +78,7 @@ pub(super) fn read(root: &Root, uri: &str) -> Result<ReadResourceResult, String>
 
 pub(super) fn prompts() -> Vec<Prompt> {
     let request = PromptArgument::new("request")
-        .with_description("what is wanted, in words")
+        .with_description("what the team should do")
         .with_required(true);
     TEAMS
         .map(|name| Prompt::new(name, Some(about(name)), Some(vec![request.clone()])))
@@ -102,10 +101,10 @@ pub(super) fn prompt(name: &str, given: Option<&Map<String, Value>>) -> Result<G
         .ok_or("the prompt needs `request`")?;
     let text = format!(
         "Use the wavecrew tools to have the team `{team}` do this:\n\n{request}\n\n\
-         1. Call team_plan with team \"{team}\" and this request; show me the waves and the pipeline, and ask whether to go on.\n\
+         1. Call team_plan with team \"{team}\" and this request; show me the waves and the pipeline, and ask whether to continue.\n\
          2. Call team_run with the same arguments and background: true; keep the session it names.\n\
          3. Call team_status with that session and timeout_ms 30000 until its state is not running. If it has a question, \
-         put it to me and hand my answer on with team_answer.\n\
+         ask me and pass my answer on with team_answer.\n\
          4. Tell me what was completed, what failed and why, and where the results are."
     );
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(

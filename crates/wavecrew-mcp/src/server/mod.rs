@@ -1,5 +1,5 @@
-//! The tools of any client: tables of tasks run by workers of any vendor, conversations with them, and teams. Each job
-//! and each run is a process of its own; this one starts them, looks at what they leave on disk, and answers.
+//! The MCP server for clients: tables that workers process row by row, conversations with agents, teams. Each job and each
+//! run is a process; the server starts it and reads its files.
 
 mod agent_tools;
 mod boards;
@@ -38,11 +38,11 @@ pub struct ServerOptions {
     pub program: PathBuf,
     /// The agent of calls that name none.
     pub agent: Option<String>,
-    /// How the process that guards workers is started.
+    /// How to start the guardian.
     pub guardian: GuardianCommand,
-    /// Workers of one call at the same time, whatever it asks for.
+    /// The most workers of one call at the same time.
     pub max_workers: Option<usize>,
-    /// What the project sets for single agents.
+    /// The project's settings for single agents.
     pub agent_settings: AgentSettings,
 }
 

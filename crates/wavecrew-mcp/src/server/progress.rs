@@ -1,4 +1,4 @@
-//! Tells the client how far a long call is, if it wants to know.
+//! Progress notifications of long calls, for clients that ask for them.
 
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -6,19 +6,19 @@ use rmcp::service::RequestContext;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Clients give up on calls that they hear nothing of for long.
+/// Clients give up on calls without notifications.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 /// Progress has to grow with each notification, also when no further row is done.
 const A_LITTLE: f64 = 1.0 / 65536.0;
 
-/// How a call stands.
+/// The progress of a call.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ProgressCounts {
     pub done: usize,
     pub failed: usize,
     pub running: usize,
     pub total: usize,
-    /// In dollars, as far as agents tell it.
+    /// In dollars, if agents report it.
     pub cost: Option<f64>,
 }
 
@@ -38,41 +38,42 @@ impl ProgressCounts {
 
 pub(super) struct Progress {
     token: Option<ProgressToken>,
-    told: Option<(ProgressCounts, f64, Instant)>,
+    /// The last notification.
+    last: Option<(ProgressCounts, f64, Instant)>,
 }
 
 impl Progress {
     pub fn of(context: &RequestContext<RoleServer>) -> Self {
         Self {
             token: context.meta.get_progress_token(),
-            told: None,
+            last: None,
         }
     }
 
     pub async fn notify(&mut self, now: ProgressCounts, context: &RequestContext<RoleServer>) {
         let Some(token) = self.token.clone() else { return };
-        let told = self.told.as_ref();
-        if told.is_some_and(|(counts, _, at)| *counts == now && at.elapsed() < AT_LEAST_EVERY) {
+        let last = self.last.as_ref();
+        if last.is_some_and(|(counts, _, at)| *counts == now && at.elapsed() < AT_LEAST_EVERY) {
             return;
         }
-        let value = next_value(now.done, told.map(|(_, value, _)| *value));
+        let value = next_value(now.done, last.map(|(_, value, _)| *value));
         #[expect(clippy::cast_precision_loss, reason = "tables are shorter than 2^52 rows")]
         let total = now.total as f64;
         let note = ProgressNotificationParam::new(token, value)
             .with_total(total)
             .with_message(now.message());
-        self.told = Some((now, value, Instant::now()));
-        // A client that does not listen any more has missed nothing but this.
+        self.last = Some((now, value, Instant::now()));
+        // The client may be gone.
         let _ = context.peer.notify_progress(note).await;
     }
 }
 
-/// What is done, or a little more than was told last.
-fn next_value(done: usize, told: Option<f64>) -> f64 {
+/// What is done, or a little more than the last value.
+fn next_value(done: usize, last: Option<f64>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "as above")]
     let done = done as f64;
-    match told {
-        Some(told) if told >= done => told + A_LITTLE,
+    match last {
+        Some(last) if last >= done => last + A_LITTLE,
         Some(_) | None => done,
     }
 }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_it_costs() {
+    fn the_message_includes_the_cost() {
         let counts = ProgressCounts {
             done: 2,
             failed: 1,

@@ -42,7 +42,7 @@ pub(super) struct RunArgs {
     pub background: bool,
     /// Put the run's questions to you, by elicitation or in team_status. Otherwise they get their default answer. Default:
     /// whether you support elicitation.
-    pub ask: Option<bool>,
+    ask: Option<bool>,
     #[serde(flatten)]
     limits: Limits,
     #[serde(flatten)]
@@ -68,8 +68,8 @@ struct Limits {
 type UnknownArgs = serde_json::Map<String, serde_json::Value>;
 
 impl RunArgs {
-    /// The limits as flags. Refuses unknown arguments.
-    pub fn limit_flags(&self) -> Result<Vec<String>, String> {
+    /// The arguments as flags of `run` and `retry`. Refuses unknown arguments.
+    pub fn flags(&self, agent: Option<&str>, can_ask: bool) -> Result<Vec<String>, String> {
         if let Some(name) = self.unknown.keys().next() {
             return Err(format!("unknown field `{name}`"));
         }
@@ -78,11 +78,12 @@ impl RunArgs {
             max_tokens,
             max_time_seconds,
         } = self.limits;
-        Ok(limits::flags(&limits::budget(
-            max_cost,
-            max_tokens,
-            max_time_seconds,
-        )?))
+        let budget = limits::budget(max_cost, max_tokens, max_time_seconds)?;
+        let mut flags = vec!["--json".to_owned(), "-y".to_owned()];
+        flags.extend(agent.map(|agent| format!("--agent={agent}")));
+        flags.extend(self.ask.unwrap_or(can_ask).then(|| "--ask-in-folder".to_owned()));
+        flags.extend(limits::flags(&budget));
+        Ok(flags)
     }
 }
 

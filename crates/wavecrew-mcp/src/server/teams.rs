@@ -1,8 +1,8 @@
-//! Teams for clients: planned, run, continued and asked about by this very program, as a person would.
+//! Teams for clients: each call runs a command of this program, as a person would.
 
 use super::choice::choose;
 use super::progress::{Progress, ProgressCounts};
-use super::questions::put;
+use super::questions::{can_elicit, elicit_answer};
 use super::team_args::{TeamContinue, TeamPlan, TeamRun};
 use crate::job::error_text;
 use crate::limits;
@@ -31,24 +31,18 @@ pub(super) struct Teams {
 
 impl Teams {
     pub async fn plan(&self, call: &TeamPlan) -> Result<Value, String> {
-        let mut words = vec!["plan".to_owned(), "--json".to_owned()];
-        words.extend(call.command_line(&self.root)?);
-        self.ask_program(&words).await
+        let mut args = vec!["plan".to_owned(), "--json".to_owned()];
+        args.extend(call.command_line(&self.root)?);
+        self.run_to_end(&args).await
     }
 
     pub async fn run(&self, call: &TeamRun, context: &RequestContext<RoleServer>) -> Result<Value, String> {
-        let asks = call
-            .run
-            .ask
-            .unwrap_or_else(|| super::questions::can_be_put(context));
         let agent = choose(call.run.agent.as_deref(), self.agent.as_deref(), context)?;
-        let mut words = vec!["run".to_owned(), "--json".to_owned(), "-y".to_owned()];
-        words.push(format!("--agent={agent}"));
-        words.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
-        words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        words.extend(call.run.limit_flags()?);
-        words.extend(call.plan.command_line(&self.root)?);
-        self.start(&words, call.run.background, ProgressCounts::default(), context)
+        let mut args = vec!["run".to_owned()];
+        args.extend(call.run.flags(Some(&agent), can_elicit(context))?);
+        args.extend(call.max_workers.map(|count| format!("--concurrency={count}")));
+        args.extend(call.plan.command_line(&self.root)?);
+        self.start(args, call.run.background, ProgressCounts::default(), context)
             .await
     }
 
@@ -58,45 +52,38 @@ impl Teams {
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
         let dir = self.find(&call.session)?;
-        let asks = call
-            .run
-            .ask
-            .unwrap_or_else(|| super::questions::can_be_put(context));
-        let mut words = if call.retry {
+        let mut args = if call.retry {
             vec!["retry".to_owned(), dir.id().to_owned()]
         } else {
             vec!["run".to_owned(), format!("--continue={}", dir.id())]
         };
-        words.extend(["--json".to_owned(), "-y".to_owned()]);
-        words.extend(call.run.agent.as_ref().map(|agent| format!("--agent={agent}")));
-        words.extend(asks.then(|| "--ask-in-folder".to_owned()));
-        words.extend(call.run.limit_flags()?);
+        args.extend(call.run.flags(call.run.agent.as_deref(), can_elicit(context))?);
         let status = ["status", "--json", dir.id()].map(str::to_owned);
-        let counts = kept(&self.ask_program(&status).await?, call.retry);
-        self.start(&words, call.run.background, counts, context).await
+        let counts = counts_to_keep(&self.run_to_end(&status).await?, call.retry);
+        self.start(args, call.run.background, counts, context).await
     }
 
-    /// Where a session stands, after at most `patience` if it runs. A question of it is put to the client on the way.
+    /// The status of a session; if it runs, after a question, its end or `timeout`. Puts its questions to the client if it can.
     pub async fn status(
         &self,
         session: Option<&str>,
-        patience: Duration,
+        timeout: Duration,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         loop {
-            let mut words = vec!["status".to_owned(), "--json".to_owned()];
+            let mut args = vec!["status".to_owned(), "--json".to_owned()];
             if let Some(session) = session {
-                words.push(self.find(session)?.id().to_owned());
+                args.push(self.find(session)?.id().to_owned());
             }
-            let mut status = self.ask_program(&words).await?;
+            let mut status = self.run_to_end(&args).await?;
             let runs = status["state"] == "running";
             let dir = status["session"].as_str().map(|id| self.find(id)).transpose()?;
             let question = dir.as_ref().filter(|_| runs).and_then(questions::open);
             if let (Some(dir), Some(asked)) = (&dir, &question)
-                && super::questions::can_be_put(context)
+                && can_elicit(context)
             {
-                put(dir, asked, context).await?;
+                elicit_answer(dir, asked, context).await?;
                 continue;
             }
             if !runs || question.is_some() || Instant::now() >= until || context.ct.is_cancelled() {
@@ -113,7 +100,7 @@ impl Teams {
         let Some(asked) = questions::open(&dir) else {
             return Err(format!("session {session} has no open question"));
         };
-        if !asked.takes(answer) {
+        if !asked.accepts(answer) {
             return Err(format!(
                 "`{answer}` is not an option; options: {}",
                 asked.options.join(", ")
@@ -127,21 +114,21 @@ impl Teams {
         SessionDir::open(self.root.path(), session).map_err(|error| error.to_string())
     }
 
-    fn command(&self, words: &[String]) -> Command {
+    fn command(&self, args: &[String]) -> Command {
         let mut command = Command::new(&self.program);
         command
-            .args(words)
+            .args(args)
             .current_dir(self.root.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // What ends the client's terminal is not meant for it.
+            // Signals of the client's terminal do not reach it.
             .process_group(0);
         command
     }
 
-    /// One JSON document of a command that does not take long.
-    async fn ask_program(&self, words: &[String]) -> Result<Value, String> {
-        let (child, _apart) = apart(self.command(words).stdin(Stdio::null()))?;
+    /// Runs a short command; returns the JSON document that it prints.
+    async fn run_to_end(&self, args: &[String]) -> Result<Value, String> {
+        let (child, _detached) = start_detached_process(self.command(args).stdin(Stdio::null()))?;
         let Output {
             status,
             stdout,
@@ -158,50 +145,46 @@ impl Teams {
 
     async fn start(
         &self,
-        words: &[String],
+        mut args: Vec<String>,
         background: bool,
         counts: ProgressCounts,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, String> {
-        let mut words = words.to_vec();
         if !background {
-            // It ends when we do, however we do.
-            words.insert(1, "--attached".to_owned());
+            // It ends with this process, even if this one is killed.
+            args.insert(1, "--attached".to_owned());
         }
-        let mut command = self.command(&words);
+        let mut command = self.command(&args);
         command.stdin(if background { Stdio::null() } else { Stdio::piped() });
-        let (mut child, apart) = apart(&mut command)?;
+        let (mut child, detached) = start_detached_process(&mut command)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
             unreachable!("both are piped")
         };
         let mut run = Attached {
             child: Some(child),
-            _apart: apart,
+            _detached: detached,
         };
         let mut lines = BufReader::new(stdout).lines();
-        // It says first of all which session it is.
-        let first = next(&mut lines).await;
-        let Some(first) = first.filter(|line| line.get("error").is_none()) else {
-            let mut said = Vec::new();
-            let _ = stderr.read_to_end(&mut said).await;
-            return Err(error_text(&said).unwrap_or_default());
-        };
-        // Read to its end, so that it never waits for us.
+        // Its stderr is read all the time, so that it never blocks.
         let stderr_log = tokio::spawn(async move {
-            let mut said = Vec::new();
-            let _ = stderr.read_to_end(&mut said).await;
-            said
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text).await;
+            text
         });
+        // The first line names the session.
+        let first = next_event(&mut lines).await;
+        let Some(first) = first.filter(|line| line.get("error").is_none()) else {
+            return Err(error_text(&stderr_log.await.unwrap_or_default()).unwrap_or_default());
+        };
         let dir = self.find(first["session"].as_str().unwrap_or_default())?;
         if !background {
-            return attend(run, (lines, stderr_log), &dir, counts, context).await;
+            return follow(run, (lines, stderr_log), &dir, counts, context).await;
         }
         let child = run.child.take();
         tokio::spawn(async move {
-            // As long as it runs, it is apart.
             let _run = run;
-            while next(&mut lines).await.is_some() {}
+            while next_event(&mut lines).await.is_some() {}
             if let Some(mut child) = child {
                 let _ = child.wait().await;
             }
@@ -210,15 +193,17 @@ impl Teams {
     }
 }
 
-/// Starts a process that does not end with the agents that are talked to.
-pub(super) fn apart(command: &mut Command) -> Result<(Child, Option<DetachedChild>), String> {
+/// Starts a process that does not end with the guardian of the conversations.
+pub(super) fn start_detached_process(
+    command: &mut Command,
+) -> Result<(Child, Option<DetachedChild>), String> {
     start_detached(|| command.spawn(), Child::id).map_err(|error| error.to_string())
 }
 
-/// A run that ends with the call it was started by.
+/// A run that ends with the call that started it.
 struct Attached {
     child: Option<Child>,
-    _apart: Option<DetachedChild>,
+    _detached: Option<DetachedChild>,
 }
 
 impl Attached {
@@ -226,7 +211,7 @@ impl Attached {
         let pid = self.child.as_ref().and_then(Child::id);
         let pid = pid.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         if let Some(pid) = pid {
-            // One that is gone already needs no word.
+            // It may have exited already.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
     }
@@ -238,8 +223,8 @@ impl Drop for Attached {
     }
 }
 
-/// Stays with a run until it ends.
-async fn attend(
+/// Follows a run until it ends.
+async fn follow(
     run: Attached,
     (mut lines, stderr_log): (Lines<BufReader<ChildStdout>>, JoinHandle<Vec<u8>>),
     dir: &SessionDir,
@@ -250,7 +235,7 @@ async fn attend(
     counts.total = rows(dir);
     loop {
         tokio::select! {
-            line = next(&mut lines) => match line {
+            line = next_event(&mut lines) => match line {
                 Some(mut line) if line["event"] == "end" => {
                     progress.notify(counts, context).await;
                     line["session"] = dir.id().into();
@@ -277,17 +262,17 @@ async fn attend(
             () = sleep(POLL) => {
                 progress.notify(counts.clone(), context).await;
                 if let Some(asked) = questions::open(dir)
-                    && super::questions::can_be_put(context)
+                    && can_elicit(context)
                 {
-                    put(dir, &asked, context).await?;
+                    elicit_answer(dir, &asked, context).await?;
                 }
             }
         }
     }
 }
 
-/// The next event, past what is none.
-async fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<Value> {
+/// The next event; skips other lines.
+async fn next_event(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<Value> {
     loop {
         let line = lines.next_line().await.ok()??;
         if let Ok(event) = serde_json::from_str(&line) {
@@ -314,8 +299,8 @@ fn count(counts: &mut ProgressCounts, event: &Value) {
     }
 }
 
-/// What is left of a session's results when it is gone on with; `retry` runs again what failed.
-fn kept(status: &Value, retry: bool) -> ProgressCounts {
+/// The counts of the results that stay when a session continues; `retry` runs failed tasks again.
+fn counts_to_keep(status: &Value, retry: bool) -> ProgressCounts {
     let count = |name: &str| {
         let found = status["counts"][name].as_u64().unwrap_or(0);
         usize::try_from(found).unwrap_or(usize::MAX)

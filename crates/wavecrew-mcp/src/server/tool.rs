@@ -47,7 +47,7 @@ macro_rules! server_tools {
                     let tool: $tool = arguments(given)?;
                     return tool.call(self, context).await.map(Some);
                 })+
-                // Not listed: skills know the name, but only workers have the tool, from a server of their own.
+                // Not listed: only workers have this tool, from their own server, but skills know its name.
                 Ok((name == "report_agent_job_result").then(|| json!({
                     "accepted": false,
                     "reason": "this is not a worker of the job: only the worker of an item reports for it",
@@ -74,10 +74,10 @@ server_tools![
     TeamMessage,
 ];
 
-/// Longer waits are cut: a client that is gone should not be waited for for ever.
+/// The longest wait of one call: its client may be gone.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// How long a call waits that does not say how long.
+/// The default of `timeout_ms`.
 pub(super) fn default_wait_ms() -> u64 {
     30_000
 }

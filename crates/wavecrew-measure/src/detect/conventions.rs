@@ -1,4 +1,4 @@
-//! How a project already writes its tests: where they are, what they are called, what they share.
+//! The conventions of a project's tests: where they are, their file names, and what they share.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,17 +12,16 @@ use super::{Language, Project, project_of};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conventions {
     pub test_files: usize,
-    /// Folders that hold tests, the fullest first; `.` is the root. Without any, the one that settings name.
+    /// Folders with tests, the fullest first; `.` is the root. Without tests, the folder in the settings.
     pub folders: Vec<String>,
-    /// Patterns of the names of test files, the commonest first, or what settings ask for.
+    /// Patterns of test file names, the most common first. Without tests, the pattern in the settings.
     pub naming: Vec<String>,
-    /// Files and folders that tests share, relative to the root.
+    /// Files that tests share, relative to the root.
     pub fixtures: Vec<String>,
-    /// Tests stand in the source files themselves, as in Rust.
+    /// Source files that contain tests, as in Rust.
     pub inline: usize,
 }
 
-/// Looks at all tests of a project.
 pub fn conventions(project: &Project, top: &Path) -> Conventions {
     let language = project.framework.language();
     let mut found = Conventions::default();
@@ -35,8 +34,8 @@ pub fn conventions(project: &Project, top: &Path) -> Conventions {
             continue;
         }
         let below = file.strip_prefix(&project.root).unwrap_or(&file);
-        if language == Some(Language::Rust)
-            && fs::read_to_string(&file).is_ok_and(|text| text.contains("#[cfg(test)]"))
+        if let Some(mark) = project.framework.facts().inline_tests
+            && fs::read_to_string(&file).is_ok_and(|text| text.contains(mark))
         {
             found.inline += 1;
         }

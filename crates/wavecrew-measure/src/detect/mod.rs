@@ -20,7 +20,7 @@ pub use walk::{by_project, files, is_test, source_files};
 pub struct Project {
     pub root: PathBuf,
     pub framework: Framework,
-    /// What speaks for the framework: a file, or a line in one.
+    /// What shows the framework: a file, or a line in one.
     pub evidence: String,
     pub certainty: Certainty,
 }
@@ -29,7 +29,7 @@ pub struct Project {
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
     Found,
-    /// Nothing in the project says so: the usual framework of the language. Worth a warning.
+    /// The default framework of the language: nothing in the project names one. Warn the user.
     Assumed,
 }
 

@@ -1,5 +1,5 @@
-//! Where the settings of a project let its tests be, for one that has none yet. Reads them as text: what a program computes
-//! is not seen.
+//! Where a project's settings expect tests, for a project that has none yet. Reads settings as text: does not see what a program
+//! computes.
 
 use std::fs;
 use std::path::Path;
@@ -8,19 +8,19 @@ use serde_json::Value;
 
 use crate::framework::settings_files;
 
-/// The folder below the root and the pattern of names that tests are looked for with.
+/// The folder below the root and the file name pattern of tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ConfiguredTests {
     pub folder: Option<String>,
     pub naming: Option<String>,
 }
 
-/// The texts in lists of a name, in a settings file of a tool or in `package.json`.
+/// The strings in lists of this name, in a settings file of a tool or in `package.json`.
 pub fn lists(root: &Path, tool: &str, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     for file in settings_files(&format!("{tool}.config")) {
         if let Ok(text) = fs::read_to_string(root.join(file)) {
-            found.extend(texts_in_lists(&text, name));
+            found.extend(strings_in_lists(&text, name));
         }
     }
     let package = fs::read(root.join("package.json")).unwrap_or_default();
@@ -31,7 +31,7 @@ pub fn lists(root: &Path, tool: &str, name: &str) -> Vec<String> {
 }
 
 /// `name: ['a', "b"]` in a program gives `a` and `b`.
-fn texts_in_lists(text: &str, name: &str) -> Vec<String> {
+fn strings_in_lists(text: &str, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(name) {
@@ -40,7 +40,7 @@ fn texts_in_lists(text: &str, name: &str) -> Vec<String> {
         let Some(mut list) = after.strip_prefix('[') else {
             continue;
         };
-        // Brackets inside of the texts belong to patterns.
+        // Brackets inside strings belong to patterns.
         while let Some(open) = list.find(['\'', '"', '`', ']']) {
             let quote = list[open..].chars().next().unwrap_or(']');
             list = &list[open + 1..];
@@ -67,7 +67,7 @@ pub fn of_globs(globs: &[String]) -> ConfiguredTests {
     }
 }
 
-/// The plain folders that a pattern begins with: `src` of `**/src/**/*.test.ts`.
+/// The folders without wildcards that a pattern begins with: `src` of `**/src/**/*.test.ts`.
 fn folder_of(glob: &str) -> Option<String> {
     let below = glob.trim_start_matches("<rootDir>/").trim_start_matches("./");
     let parts: Vec<&str> = below.split('/').collect();
@@ -78,7 +78,7 @@ fn folder_of(glob: &str) -> Option<String> {
     (!plain.is_empty()).then(|| plain.join("/"))
 }
 
-/// The first of pytest's own list of folders.
+/// The first of pytest's `testpaths`.
 pub fn testpaths(root: &Path) -> Option<String> {
     let text = fs::read_to_string(root.join("pyproject.toml")).ok()?;
     let settings: toml::Table = toml::from_str(&text).ok()?;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_name_the_folder_of_tests() {
+    fn the_test_folder_is_read_from_patterns() {
         for (glob, folder) in [
             ("**/src/**/*.test.ts", Some("src")),
             ("src/**/*.{test,spec}.?(c|m)[jt]s?(x)", Some("src")),
@@ -115,15 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_found_in_programs() {
+    fn lists_are_found_in_settings_files() {
         let text = "export default { coverage: { include: ['src/*.ts'] },\n  include: [\n \"a/[jt]s.test\", `b`],\n include }";
-        assert_eq!(texts_in_lists(text, "include"), ["src/*.ts", "a/[jt]s.test", "b"]);
-        assert!(texts_in_lists("testMatch: ['unended", "testMatch").is_empty());
-        assert!(texts_in_lists("testMatch: patterns", "testMatch").is_empty());
+        assert_eq!(
+            strings_in_lists(text, "include"),
+            ["src/*.ts", "a/[jt]s.test", "b"]
+        );
+        assert!(strings_in_lists("testMatch: ['unended", "testMatch").is_empty());
+        assert!(strings_in_lists("testMatch: patterns", "testMatch").is_empty());
     }
 
     #[test]
-    fn names_are_those_of_specs_where_nothing_else_is_looked_for() {
+    fn the_naming_is_spec_if_settings_expect_nothing_else() {
         let naming = |globs: &[&str]| {
             of_globs(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>()).naming
         };

@@ -27,7 +27,7 @@ fn found(files: &[(&str, &str)], of: &str) -> (String, Framework, Certainty) {
 }
 
 #[test]
-fn the_nearest_root_of_a_monorepo_wins() {
+fn the_nearest_project_of_a_monorepo_is_detected() {
     let files = [
         (
             "package.json",
@@ -66,7 +66,7 @@ fn the_nearest_root_of_a_monorepo_wins() {
 }
 
 #[test]
-fn signs_of_vitest_and_jest() {
+fn vitest_and_jest_are_detected_by_settings_script_and_dependencies() {
     let cases = [
         (
             vec![
@@ -101,17 +101,21 @@ fn signs_of_vitest_and_jest() {
 }
 
 #[test]
-fn without_signs_the_usual_framework_is_assumed() {
+fn without_evidence_the_default_framework_is_assumed() {
     let jest = (String::new(), Framework::Jest, Certainty::Assumed);
     assert_eq!(found(&[("a.js", "")], "a.js"), jest);
     assert_eq!(
         found(&[("package.json", "{ not json"), ("a.js", "")], "a.js"),
         jest
     );
-    assert_eq!(
-        found(&[("a.py", "")], "a.py"),
-        (String::new(), Framework::Pytest, Certainty::Assumed)
-    );
+    for (file, framework) in [
+        ("a.py", Framework::Pytest),
+        ("a.rs", Framework::Cargo),
+        ("a.go", Framework::Go),
+    ] {
+        let assumed = (String::new(), framework, Certainty::Assumed);
+        assert_eq!(found(&[(file, "")], file), assumed);
+    }
     assert_eq!(project_of(Path::new("/x/README.md"), Path::new("/x")), None);
 }
 
@@ -139,7 +143,7 @@ fn conventions_are_counted() {
 }
 
 #[test]
-fn a_project_without_tests_has_them_where_its_settings_look() {
+fn conventions_without_tests_come_from_the_settings() {
     let python = "[tool.pytest.ini_options]\ntestpaths = ['checks']\n";
     for (settings, text, source, folder) in [
         (

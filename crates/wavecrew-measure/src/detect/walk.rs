@@ -1,13 +1,14 @@
-//! The files of a project that people wrote: no dependencies, no build output, nothing hidden.
+//! The source files of a project, without dependencies, build output and hidden files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Language, Project, project_of};
+use crate::framework::language::has_test_name;
 
-/// Folders that are never a project's own code.
-const FOREIGN: &[&str] = &[
+/// Folders that never hold a project's own code.
+const EXCLUDED_FOLDERS: &[&str] = &[
     "__pycache__",
     "build",
     "coverage",
@@ -22,7 +23,18 @@ const FOREIGN: &[&str] = &[
     "venv",
 ];
 
-/// All files in known languages below a folder, sorted. Links are not followed.
+const TEST_FOLDERS: &[&str] = &[
+    "test",
+    "tests",
+    "__tests__",
+    "__mocks__",
+    "__fixtures__",
+    "testdata",
+    "e2e",
+    "benches",
+];
+
+/// All files in known languages below a folder, sorted. Does not follow links.
 pub fn files(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![top.to_owned()];
@@ -35,7 +47,7 @@ pub fn files(top: &Path) -> Vec<PathBuf> {
             let name = name.to_string_lossy();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => {
-                    if !name.starts_with('.') && !FOREIGN.contains(&&*name) {
+                    if !name.starts_with('.') && !EXCLUDED_FOLDERS.contains(&&*name) {
                         folders.push(entry.path());
                     }
                 }
@@ -50,8 +62,8 @@ pub fn files(top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The files that a path stands for, by the project that each belongs to: a file for itself, a folder for the sources in
-/// and below it. Both absolute. Files in other languages are nobody's.
+/// The file itself, or the source files below a folder, by the project that each belongs to. Both paths are absolute. Leaves
+/// out files in other languages.
 pub fn by_project(path: &Path, top: &Path) -> BTreeMap<Project, Vec<PathBuf>> {
     let mut found: BTreeMap<Project, Vec<PathBuf>> = BTreeMap::new();
     let candidates = if path.is_dir() {
@@ -70,7 +82,7 @@ pub fn by_project(path: &Path, top: &Path) -> BTreeMap<Project, Vec<PathBuf>> {
     found
 }
 
-/// The source files of a project that tests are to cover: no tests, no settings, nothing of a project inside it.
+/// The source files of a project that tests should cover: no tests, no settings, no nested projects.
 pub fn source_files(project: &Project, top: &Path) -> Vec<PathBuf> {
     let mut found = by_project(&project.root, top);
     found.retain(|owner, _| owner.root == project.root && owner.framework == project.framework);
@@ -79,38 +91,12 @@ pub fn source_files(project: &Project, top: &Path) -> Vec<PathBuf> {
 
 /// Whether a file holds tests or serves them, by its name and its folders below the project's root.
 pub fn is_test(file: &Path, root: &Path) -> bool {
-    let name = file
-        .file_name()
-        .map(|name| name.to_string_lossy())
-        .unwrap_or_default();
-    let stem = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
-    let by_name = match Language::of(file) {
-        Some(Language::Python) => stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest",
-        Some(Language::JavaScript) => [".test", ".spec", ".cy", ".e2e", ".stories"]
-            .iter()
-            .any(|end| stem.ends_with(end)),
-        Some(Language::Rust) => stem == "tests",
-        Some(Language::Go) => stem.ends_with("_test"),
-        None => false,
-    };
-    let below = file.strip_prefix(root).unwrap_or(file).parent();
-    let by_folder = below.is_some_and(|folder| {
-        folder.components().any(|part| {
-            let part = part.as_os_str().to_string_lossy();
-            [
-                "test",
-                "tests",
-                "__tests__",
-                "__mocks__",
-                "__fixtures__",
-                "testdata",
-                "e2e",
-                "benches",
-            ]
-            .contains(&&*part)
-        })
+    let folder = file.strip_prefix(root).unwrap_or(file).parent();
+    let in_test_folder = folder.is_some_and(|folder| {
+        let mut parts = folder.components();
+        parts.any(|part| TEST_FOLDERS.contains(&&*part.as_os_str().to_string_lossy()))
     });
-    by_name || by_folder
+    has_test_name(file) || in_test_folder
 }
 
 fn is_settings(file: &Path) -> bool {

@@ -6,57 +6,55 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
-};
-use crate::detect::{Certainty, Project};
-use crate::measurement::{NO_COVERAGE, Note};
+use super::{Evidence, FrameworkFacts, Language, Strength, TestFolder, TestFramework, TestNames};
+use crate::measurement::{Measurement, NO_COVERAGE, Note};
+use crate::mutation::{MutationReport, MutationRun, cargo_mutants};
 use crate::report::{CoverageFormat, TestFormat};
-use crate::run::MeasureError;
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, TestRun, option, words};
+use crate::run::{Invocation, MeasureError, TestRun, option, os_args};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "cargo",
     language: Some(Language::Rust),
+    is_language_default: true,
     test_pattern: "*.rs",
     test_folder: TestFolder::Flat("tests"),
     test_names: TestNames::CargoBinary,
-    unique_file_names: false,
-    measures_without_tests: false,
-    warm_mutants: false,
+    inline_tests: Some("#[cfg(test)]"),
     mutants_without_coverage: true,
-    mutants: MutantRuns::CargoMutants,
-    coverage_by_test: CoverageByTest::Unknown,
-    can_skip_tests: false,
-    missing_package_openings: &["can't find crate for `"],
+    build: Some(("Cargo.toml", "cargo build --all-targets")),
+    missing_package_prefixes: &["can't find crate for `"],
+    process_variables: &[
+        "NEXTEST",
+        "NEXTEST_EXECUTION_MODE",
+        "NEXTEST_PROFILE",
+        "NEXTEST_RUN_ID",
+    ],
+    ..FrameworkFacts::DEFAULT
 };
 
 pub struct Cargo;
 
 impl TestFramework for Cargo {
-    fn facts(&self) -> &'static FrameworkFacts {
+    fn facts(&self) -> &FrameworkFacts {
         &FACTS
     }
 
-    fn detect(&self, folders: &[&Path]) -> Option<Project> {
-        let root = folders
-            .iter()
-            .find(|folder| is_package(&folder.join("Cargo.toml")))?;
-        Some(Project {
-            root: (*root).to_owned(),
-            framework: Framework::Cargo,
-            evidence: "Cargo.toml".to_owned(),
-            certainty: Certainty::Found,
-        })
+    fn evidence(&self, folder: &Path) -> Option<Evidence> {
+        let found = is_package(&folder.join("Cargo.toml"));
+        found.then(|| Evidence::new(Strength::Settings, "Cargo.toml"))
     }
 
     fn is_test_file(&self, file: &Path) -> bool {
         file.extension().is_some_and(|ending| ending == "rs") && file.components().count() == 1
     }
 
-    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-        invocation(run)
+    fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
+        run.perform(invocation(run)?)
+    }
+
+    fn mutate(&self, run: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
+        cargo_mutants::mutate(run)
     }
 
     fn install_hint(&self, _root: &Path, package: &str) -> String {
@@ -79,7 +77,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
             fix: "cargo install --locked cargo-nextest (`cargo test` writes no machine report)".to_owned(),
         });
     }
-    // nextest writes JUnit only by its settings; a tool's settings stand beside the project's own.
+    // nextest writes JUnit only when its settings say so; tool settings apply besides the project's own.
     let settings = run.file("nextest.toml");
     let junit = run.file("junit.xml");
     let mut profile = toml::Table::new();
@@ -98,17 +96,17 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     }
     let report = run.file("coverage.json");
     let mut args = if covered {
-        let mut args = words(["llvm-cov", "nextest", "--ignore-run-fail", "--json"]);
+        let mut args = os_args(["llvm-cov", "nextest", "--ignore-run-fail", "--json"]);
         args.push(option("--output-path", &report));
         args
     } else {
-        words(["nextest", "run"])
+        os_args(["nextest", "run"])
     };
-    args.extend(words(["--profile", "wavecrew", "--tool-config-file"]));
+    args.extend(os_args(["--profile", "wavecrew", "--tool-config-file"]));
     let mut tool = OsString::from("wavecrew:");
     tool.push(&settings);
     args.push(tool);
-    // Integration tests are chosen by their name; what is in `src` always belongs to the library's tests.
+    // Integration tests are selected by name; tests in `src` always run with the library.
     for name in run
         .request
         .tests

@@ -1,45 +1,41 @@
-//! Any other framework: a command line of the user's that writes JUnit XML, and LCOV, Cobertura or another known
-//! coverage format, into the folder that it is told.
+//! Any other framework: a command line of the user that writes JUnit XML, and LCOV, Cobertura or another known coverage
+//! format, into the folder `$WAVECREW_REPORTS`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{CoverageByTest, Framework, FrameworkFacts, MutantRuns, TestFolder, TestFramework, TestNames};
-use crate::detect::Project;
+use super::{Evidence, Framework, FrameworkFacts, TestFramework};
 use crate::measurement::{Coverage, Measurement, Note};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, MeasureError, TestRun, diagnose, read, words};
+use crate::run::{MeasureError, TestRun, diagnose, read};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "command",
-    language: None,
-    test_pattern: "*",
-    test_folder: TestFolder::ByConvention,
-    test_names: TestNames::File,
-    unique_file_names: false,
-    measures_without_tests: false,
-    warm_mutants: false,
-    mutants_without_coverage: false,
-    mutants: MutantRuns::Unsupported,
-    coverage_by_test: CoverageByTest::Unknown,
-    can_skip_tests: false,
-    missing_package_openings: &[
+    missing_package_prefixes: &[
         "No module named '",
         "Cannot find module '",
         "Cannot find package '",
     ],
+    syntax_error_marks: &[
+        "SyntaxError: ",
+        "IndentationError: ",
+        "TabError: ",
+        "Transform failed with",
+        "PARSE_ERROR",
+    ],
+    ..FrameworkFacts::DEFAULT
 };
 
 pub struct UserCommand;
 
 impl TestFramework for UserCommand {
-    fn facts(&self) -> &'static FrameworkFacts {
+    fn facts(&self) -> &FrameworkFacts {
         &FACTS
     }
 
     /// Only a person names a command.
-    fn detect(&self, _folders: &[&Path]) -> Option<Project> {
+    fn evidence(&self, _folder: &Path) -> Option<Evidence> {
         None
     }
 
@@ -47,20 +43,10 @@ impl TestFramework for UserCommand {
         true
     }
 
-    /// Which reports a command writes is known after it has run: it has no invocation, see `measure`.
-    fn invocation(&self, _run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-        Err(MeasureError::NotInstalled {
-            what: "a framework",
-            fix: "detect the project's framework, or run its command".to_owned(),
-        })
-    }
-
     fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
         match &run.request.project.framework {
             Framework::Command { line } => measure(run, line),
-            Framework::Pytest | Framework::Vitest | Framework::Jest | Framework::Cargo | Framework::Go => {
-                run.perform(self.invocation(run)?)
-            }
+            other => other.adapter().measure(run),
         }
     }
 
@@ -69,15 +55,13 @@ impl TestFramework for UserCommand {
     }
 }
 
-/// Where the command is to write its reports, under any name.
+/// The folder for the reports of the command; their names do not matter.
 const REPORTS: &str = "WAVECREW_REPORTS";
 
 fn measure(run: &TestRun<'_>, line: &str) -> Result<Measurement, MeasureError> {
     let folder = run.file("reports");
     fs::create_dir(&folder)?;
-    let mut args = words(["-c"]);
-    args.push(line.into());
-    let mut step = run.step("sh", args);
+    let mut step = run.step("sh", vec!["-c".into(), line.into()]);
     step.env.push((REPORTS, folder.clone().into()));
     let ran = run.run(&step)?;
 
@@ -105,11 +89,11 @@ fn measure(run: &TestRun<'_>, line: &str) -> Result<Measurement, MeasureError> {
     let mut notes = diagnose::notes(run.request.project, &tests, &ran);
     let mut coverage = Coverage::Unknown;
     if coverage_reports > 0 && run.wants_coverage() {
-        coverage = run.counted(hits, WhenMissing::NotLoaded, &ran, &mut notes)?;
+        coverage = run.count_coverage(hits, WhenMissing::NotLoaded, &ran, &mut notes)?;
     } else if run.wants_coverage() {
         notes.push(Note {
             what: "the command wrote no coverage report: only the pass rate is known".to_owned(),
-            fix: Some(format!("have it write LCOV or Cobertura XML into ${REPORTS}")),
+            fix: Some(format!("make it write LCOV or Cobertura XML into ${REPORTS}")),
         });
     }
     Ok(Measurement {

@@ -5,46 +5,35 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::cargo::on_path;
-use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
-};
-use crate::detect::{Certainty, Project};
+use super::{Evidence, FrameworkFacts, Language, Strength, TestFolder, TestFramework, TestNames};
+use crate::measurement::Measurement;
 use crate::report::{CoverageFormat, TestFormat};
-use crate::run::MeasureError;
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, TestOrder, TestRun, option, words};
+use crate::run::{Invocation, MeasureError, TestOrder, TestRun, option, os_args};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "go",
     language: Some(Language::Go),
+    is_language_default: true,
     test_pattern: "*_test.go",
     test_folder: TestFolder::Flat(""),
     test_names: TestNames::GoPackage,
-    unique_file_names: false,
-    measures_without_tests: false,
-    warm_mutants: false,
-    mutants_without_coverage: false,
-    mutants: MutantRuns::Unsupported,
-    coverage_by_test: CoverageByTest::Unknown,
-    can_skip_tests: false,
-    missing_package_openings: &["no required module provides package "],
+    tests_beside_source: true,
+    build: Some(("go.mod", "go build ./...")),
+    missing_package_prefixes: &["no required module provides package "],
+    ..FrameworkFacts::DEFAULT
 };
 
 pub struct Go;
 
 impl TestFramework for Go {
-    fn facts(&self) -> &'static FrameworkFacts {
+    fn facts(&self) -> &FrameworkFacts {
         &FACTS
     }
 
-    fn detect(&self, folders: &[&Path]) -> Option<Project> {
-        let root = folders.iter().find(|folder| folder.join("go.mod").is_file())?;
-        Some(Project {
-            root: (*root).to_owned(),
-            framework: Framework::Go,
-            evidence: "go.mod".to_owned(),
-            certainty: Certainty::Found,
-        })
+    fn evidence(&self, folder: &Path) -> Option<Evidence> {
+        let found = folder.join("go.mod").is_file();
+        found.then(|| Evidence::new(Strength::Settings, "go.mod"))
     }
 
     fn is_test_file(&self, file: &Path) -> bool {
@@ -52,8 +41,8 @@ impl TestFramework for Go {
         name.to_string_lossy().ends_with("_test.go")
     }
 
-    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-        invocation(run)
+    fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
+        run.perform(invocation(run)?)
     }
 
     fn install_hint(&self, _root: &Path, package: &str) -> String {
@@ -70,7 +59,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     }
     let events = run.file("events.jsonl");
     let profile = run.file("cover.out");
-    let mut args = words(["test", "-json"]);
+    let mut args = os_args(["test", "-json"]);
     let covered = run.wants_coverage();
     if covered {
         args.push("-coverpkg=./...".into());
@@ -79,12 +68,12 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     if let TestOrder::Shuffled { seed } = run.request.order {
         args.push(format!("-shuffle={seed}").into());
     }
-    // A result from go's cache is no run.
+    // Do not use results from go's cache.
     args.push("-count=1".into());
-    args.extend(functions(run.request.tests)?);
+    args.extend(run_option(run.request.tests)?);
     args.extend(packages(run));
     let mut step = run.step("go", args);
-    // The user's own cache of builds stays as it is.
+    // The user's own build cache stays as it is.
     step.env
         .push(("GOCACHE", run.runner.cache.join("go-build").into()));
     step.copy_to = Some(events.clone());
@@ -106,9 +95,9 @@ fn packages(run: &TestRun<'_>) -> Vec<OsString> {
         .iter()
         .filter_map(|file| file.parent()?.strip_prefix(run.root()).ok())
         .map(|folder| {
-            let mut word = OsString::from("./");
-            word.push(folder);
-            word
+            let mut package = OsString::from("./");
+            package.push(folder);
+            package
         })
         .collect();
     packages.sort_unstable();
@@ -119,8 +108,8 @@ fn packages(run: &TestRun<'_>) -> Vec<OsString> {
     packages
 }
 
-/// Only the tests of these files: their packages may hold others.
-fn functions(files: &[PathBuf]) -> Result<Option<OsString>, MeasureError> {
+/// Selects the tests of these files: their packages may hold others.
+fn run_option(files: &[PathBuf]) -> Result<Option<OsString>, MeasureError> {
     let mut names = Vec::new();
     for file in files {
         let text = fs::read_to_string(file)?;
@@ -129,7 +118,7 @@ fn functions(files: &[PathBuf]) -> Result<Option<OsString>, MeasureError> {
             let (name, _) = head.split_once('(')?;
             let is_test = ["Test", "Example", "Fuzz"]
                 .iter()
-                .any(|word| name.starts_with(word));
+                .any(|prefix| name.starts_with(prefix));
             (is_test && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then(|| name.to_owned())
         }));
     }

@@ -3,69 +3,31 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::node::{self, globs, installed, skipped};
-use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
-};
-use crate::detect::Project;
-use crate::detect::settings::{ConfiguredTests, lists, of_globs};
-use crate::run::{Invocation, MeasureError, TestOrder, TestRun, option, words};
+use super::FrameworkFacts;
+use super::node::{Arguments, FACTS, NodeFramework, scope_globs, skip_option};
+use crate::detect::settings::lists;
+use crate::run::{TestOrder, TestRun, option, os_args};
 
-const FACTS: FrameworkFacts = FrameworkFacts {
-    name: "jest",
-    language: Some(Language::JavaScript),
-    test_pattern: "*.test.ts",
-    test_folder: TestFolder::ByConvention,
-    test_names: TestNames::File,
-    unique_file_names: false,
-    measures_without_tests: false,
-    warm_mutants: false,
-    mutants_without_coverage: false,
-    mutants: MutantRuns::FreshRuns,
-    coverage_by_test: CoverageByTest::OneRunEach,
-    can_skip_tests: true,
-    missing_package_openings: node::MISSING_PACKAGE,
+pub static JEST: NodeFramework = NodeFramework {
+    facts: FrameworkFacts {
+        name: "jest",
+        is_language_default: true,
+        process_variables: &["JEST_WORKER_ID", "NODE_V8_COVERAGE"],
+        ..FACTS
+    },
+    packages: "jest",
+    settings: &["jest.config"],
+    arguments,
+    configured_globs,
 };
 
-pub struct Jest;
-
-impl TestFramework for Jest {
-    fn facts(&self) -> &'static FrameworkFacts {
-        &FACTS
-    }
-
-    fn detect(&self, folders: &[&Path]) -> Option<Project> {
-        node::find(folders).filter(|project| project.framework == Framework::Jest)
-    }
-
-    fn is_test_file(&self, file: &Path) -> bool {
-        node::is_test_file(file)
-    }
-
-    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-        invocation(run)
-    }
-
-    fn install_hint(&self, _root: &Path, package: &str) -> String {
-        node::install_hint(package)
-    }
-
-    fn configured_tests(&self, root: &Path) -> ConfiguredTests {
-        of_globs(&[lists(root, "jest", "testMatch"), lists(root, "jest", "roots")].concat())
-    }
-
-    fn version(&self, root: &Path, top: &Path) -> Option<String> {
-        node::version("jest", root, top)
-    }
+fn configured_globs(root: &Path) -> Vec<String> {
+    [lists(root, "jest", "testMatch"), lists(root, "jest", "roots")].concat()
 }
 
-fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-    let program = installed(run.root(), ".bin/jest").ok_or_else(|| MeasureError::NotInstalled {
-        what: "jest",
-        fix: "npm install --save-dev jest".to_owned(),
-    })?;
-    // Silent: jest would keep console output in memory. Only its own reporter: others write files into the project.
-    let mut args = words([
+fn arguments(run: &TestRun<'_>) -> Arguments {
+    // Silent: jest would keep console output in memory. Only the default reporter: others write files into the project.
+    let mut args = os_args([
         "--ci",
         "--json",
         "--silent",
@@ -73,24 +35,24 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         "--reporters=default",
     ]);
     args.push(option("--outputFile", &run.file("tests.json")));
-    let own = run.file("cache");
-    args.push(option("--cacheDirectory", run.focus.cache.unwrap_or(&own)));
+    let own_cache = run.file("cache");
+    args.push(option("--cacheDirectory", run.focus.cache.unwrap_or(&own_cache)));
     if run.focus.stop_early {
         args.push("--bail".into());
     }
-    args.extend(skipped(run));
+    args.extend(skip_option(run));
     if let TestOrder::Shuffled { seed } = run.request.order {
         args.extend(["--randomize".into(), format!("--seed={seed}").into()]);
     }
     let covered = run.wants_coverage();
     if covered {
-        args.extend(words([
+        args.extend(os_args([
             "--coverage",
             "--coverageReporters=json",
             "--coverageThreshold={}",
         ]));
         args.push(option("--coverageDirectory", &run.file("coverage")));
-        args.extend(globs(run).map(|glob| OsString::from(format!("--collectCoverageFrom={glob}"))));
+        args.extend(scope_globs(run).map(|glob| OsString::from(format!("--collectCoverageFrom={glob}"))));
     } else {
         args.push("--coverage=false".into());
     }
@@ -104,5 +66,9 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
             file.into(),
         ]);
     }
-    Ok(node::invocation(run, &program, args, covered, Vec::new()))
+    Arguments {
+        args,
+        covered,
+        notes: Vec::new(),
+    }
 }

@@ -1,70 +1,62 @@
-//! Test frameworks, one file each behind [`TestFramework`]: how a framework is detected, started, reported, mutated and
-//! installed. To add one: write its file, add a variant of [`Framework`], and a line in [`ALL`] and in `adapter`.
+//! Test frameworks, one file each behind [`TestFramework`]: how a framework is detected, run, mutated and installed.
+//! To add one: write its file, and add its `mod` line and its line in `frameworks!`.
 
-pub(crate) mod cargo;
+mod cargo;
 mod command;
 mod go;
 mod jest;
+pub(crate) mod language;
 mod node;
 pub(crate) mod pytest;
 mod vitest;
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::detect::Project;
 use crate::detect::settings::ConfiguredTests;
-use crate::measurement::Measurement;
+use crate::detect::{Certainty, Project};
+use crate::measurement::{Measurement, Note, TestId};
+use crate::mutation::{MutationReport, MutationRun};
 use crate::run::process::Ran;
-use crate::run::{Invocation, MeasureError, TestRun, diagnose};
+use crate::run::{MeasureError, Request, Runner, TestCoverage, TestRun, diagnose};
 
+pub(crate) use cargo::on_path;
+pub use language::Language;
 pub(crate) use node::settings_files;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Framework {
-    Pytest,
-    Vitest,
-    Jest,
-    Cargo,
-    Go,
-    /// A command line of the user's that writes JUnit XML and a coverage report into `$WAVECREW_REPORTS`.
-    Command {
-        line: String,
-    },
-}
-
-/// All frameworks that can be detected.
-const ALL: [&dyn TestFramework; 5] = [
-    &pytest::Pytest,
-    &vitest::Vitest,
-    &jest::Jest,
-    &cargo::Cargo,
-    &go::Go,
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    Python,
-    /// TypeScript too.
-    JavaScript,
-    Rust,
-    Go,
-}
-
-impl Language {
-    pub fn of(file: &Path) -> Option<Self> {
-        match file.extension()?.to_str()? {
-            "py" => Some(Self::Python),
-            "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" | "vue" | "svelte" => {
-                Some(Self::JavaScript)
-            }
-            "rs" => Some(Self::Rust),
-            "go" => Some(Self::Go),
-            _ => None,
+/// Declares [`Framework`] and its adapters from one table.
+macro_rules! frameworks {
+    ($($framework:ident => $adapter:expr,)*) => {
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Framework {
+            $($framework,)*
+            /// A command line that writes JUnit XML and a coverage report into `$WAVECREW_REPORTS`. Only a person names it.
+            Command { line: String },
         }
-    }
+
+        static DETECTABLE: &[Framework] = &[$(Framework::$framework,)*];
+
+        impl Framework {
+            pub(crate) fn adapter(&self) -> &'static dyn TestFramework {
+                match self {
+                    $(Self::$framework => &$adapter,)*
+                    Self::Command { .. } => &command::UserCommand,
+                }
+            }
+        }
+    };
+}
+
+// When two frameworks of a language are equally likely, the first one wins.
+frameworks! {
+    Pytest => pytest::Pytest,
+    Vitest => vitest::VITEST,
+    Jest => jest::JEST,
+    Cargo => cargo::Cargo,
+    Go => go::Go,
 }
 
 /// What is known about a framework without running it.
@@ -74,29 +66,63 @@ pub struct FrameworkFacts {
     pub name: &'static str,
     /// `None`: any.
     pub language: Option<Language>,
+    /// Assumed for projects of its language that name no framework.
+    pub(crate) is_language_default: bool,
     /// Names of test files, where the project has none yet.
     pub test_pattern: &'static str,
     pub test_folder: TestFolder,
     pub test_names: TestNames,
     /// Two test files of the same name cannot run together.
     pub unique_file_names: bool,
+    /// Tests of a package are in its folder and need not name what they test.
+    pub(crate) tests_beside_source: bool,
+    /// A line of a source file that holds tests itself.
+    pub(crate) inline_tests: Option<&'static str>,
     /// Reports coverage also without any test.
     pub measures_without_tests: bool,
     /// Mutants run in a warm process and are cheap.
     pub warm_mutants: bool,
     pub mutants_without_coverage: bool,
-    pub(crate) mutants: MutantRuns,
-    pub(crate) coverage_by_test: CoverageByTest,
-    /// Chosen tests can be skipped.
+    /// Tests can be generated for it without a model.
+    pub generates_tests: bool,
     pub(crate) can_skip_tests: bool,
+    /// The project file that this command builds.
+    pub(crate) build: Option<(&'static str, &'static str)>,
     /// What a message says before the name of a missing package.
-    pub(crate) missing_package_openings: &'static [&'static str],
+    pub(crate) missing_package_prefixes: &'static [&'static str],
+    /// What a message about a syntax error contains.
+    pub(crate) syntax_error_marks: &'static [&'static str],
+    /// Environment variables that it sets for its own processes.
+    pub(crate) process_variables: &'static [&'static str],
+}
+
+impl FrameworkFacts {
+    const DEFAULT: Self = Self {
+        name: "",
+        language: None,
+        is_language_default: false,
+        test_pattern: "*",
+        test_folder: TestFolder::ByConvention,
+        test_names: TestNames::File,
+        unique_file_names: false,
+        tests_beside_source: false,
+        inline_tests: None,
+        measures_without_tests: false,
+        warm_mutants: false,
+        mutants_without_coverage: false,
+        generates_tests: false,
+        can_skip_tests: false,
+        build: None,
+        missing_package_prefixes: &[],
+        syntax_error_marks: &[],
+        process_variables: &[],
+    };
 }
 
 /// Where new tests go, below the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestFolder {
-    /// A folder beside the tests that are there already.
+    /// A folder beside the existing tests.
     ByConvention,
     /// Directly in this folder; subfolders hold no tests.
     Flat(&'static str),
@@ -113,44 +139,46 @@ pub enum TestNames {
     GoPackage,
 }
 
-/// How mutants are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MutantRuns {
-    WarmPytest,
-    FreshRuns,
-    CargoMutants,
-    Unsupported,
-}
-
-/// How it is found out what a single test covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CoverageByTest {
-    Contexts,
-    OneRunEach,
-    Unknown,
-}
-
 pub(crate) trait TestFramework: Sync {
-    fn facts(&self) -> &'static FrameworkFacts;
+    fn facts(&self) -> &FrameworkFacts;
 
-    /// The project that uses this framework, in the first of the folders that shows it.
-    fn detect(&self, folders: &[&Path]) -> Option<Project>;
+    /// What in a folder shows that it uses this framework.
+    fn evidence(&self, folder: &Path) -> Option<Evidence>;
 
-    /// Whether a file of this name is collected as tests.
-    fn is_test_file(&self, file: &Path) -> bool;
-
-    /// The programs of a test run and the reports that they write.
-    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError>;
-
-    /// Runs the tests and reads the reports.
-    fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
-        run.perform(self.invocation(run)?)
+    /// The number of the folder that is the root of a project with this framework.
+    fn detect(&self, folders: &[&Path]) -> Option<(usize, Evidence)> {
+        let evidence = folders.iter().map(|folder| self.evidence(folder));
+        evidence.enumerate().find_map(|(n, found)| Some((n, found?)))
     }
 
-    /// How a missing package is installed.
+    /// Whether the framework collects a file of this name as tests.
+    fn is_test_file(&self, file: &Path) -> bool;
+
+    /// Runs the tests and reads the reports.
+    fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError>;
+
+    /// What each of these tests covers; `None` where the framework or a missing tool cannot tell. Starts the framework at most
+    /// `max_runs` times.
+    fn coverage_by_test(
+        &self,
+        _runner: &Runner,
+        _request: &Request<'_>,
+        _tests: &[TestId],
+        _max_runs: usize,
+    ) -> Result<Option<Vec<TestCoverage>>, MeasureError> {
+        Ok(None)
+    }
+
+    /// Runs the tests against mutants.
+    fn mutate(&self, _run: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
+        let what = format!("no mutants for {}", self.facts().name);
+        Ok(MutationReport::only_note(Note { what, fix: None }))
+    }
+
+    /// How to install a missing package.
     fn install_hint(&self, root: &Path, package: &str) -> String;
 
-    /// Where the project's settings let its tests be.
+    /// Where the project's settings expect tests.
     fn configured_tests(&self, _root: &Path) -> ConfiguredTests {
         ConfiguredTests::default()
     }
@@ -171,18 +199,29 @@ pub(crate) trait TestFramework: Sync {
     }
 }
 
-impl Framework {
-    pub(crate) fn adapter(&self) -> &dyn TestFramework {
-        match self {
-            Self::Pytest => &pytest::Pytest,
-            Self::Vitest => &vitest::Vitest,
-            Self::Jest => &jest::Jest,
-            Self::Cargo => &cargo::Cargo,
-            Self::Go => &go::Go,
-            Self::Command { .. } => &command::UserCommand,
-        }
-    }
+/// What shows that a folder uses a framework: a file, or a line in one.
+pub(crate) struct Evidence {
+    pub strength: Strength,
+    pub what: String,
+}
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strength {
+    /// A project of the language, which does not name the framework.
+    Assumed,
+    Dependency,
+    TestScript,
+    Settings,
+}
+
+impl Evidence {
+    fn new(strength: Strength, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { strength, what }
+    }
+}
+
+impl Framework {
     pub fn facts(&self) -> &'static FrameworkFacts {
         self.adapter().facts()
     }
@@ -206,22 +245,41 @@ impl Framework {
     }
 }
 
-/// The project of the first framework of a language that shows in the folders.
+/// The project of a language that the folders show, nearest first.
 pub(crate) fn detect(language: Language, folders: &[&Path]) -> Option<Project> {
-    of_language(language).find_map(|framework| framework.detect(folders))
+    let candidates = of_language(language).filter_map(|framework| {
+        let (depth, evidence) = framework.adapter().detect(folders)?;
+        Some((framework, depth, evidence))
+    });
+    let (framework, depth, evidence) = candidates.min_by_key(|(_, depth, evidence)| {
+        let is_assumed = evidence.strength == Strength::Assumed;
+        (is_assumed, *depth, Reverse(evidence.strength))
+    })?;
+    Some(Project {
+        root: folders[depth].to_owned(),
+        framework: framework.clone(),
+        evidence: evidence.what,
+        certainty: match evidence.strength {
+            Strength::Assumed => Certainty::Assumed,
+            Strength::Dependency | Strength::TestScript | Strength::Settings => Certainty::Found,
+        },
+    })
 }
 
 /// The framework of a language that is assumed when nothing names one.
 pub(crate) fn assumed(language: Language) -> Framework {
-    match language {
-        Language::Python => Framework::Pytest,
-        Language::JavaScript => Framework::Jest,
-        Language::Rust => Framework::Cargo,
-        Language::Go => Framework::Go,
-    }
+    let mut frameworks = of_language(language);
+    let default = frameworks.find(|framework| framework.facts().is_language_default);
+    default.expect("every language has a default framework").clone()
 }
 
-fn of_language(language: Language) -> impl Iterator<Item = &'static dyn TestFramework> {
-    ALL.into_iter()
-        .filter(move |framework| framework.facts().language == Some(language))
+fn of_language(language: Language) -> impl Iterator<Item = &'static Framework> {
+    DETECTABLE
+        .iter()
+        .filter(move |framework| framework.language() == Some(language))
+}
+
+/// The facts of all frameworks that can be detected.
+pub(crate) fn all_facts() -> impl Iterator<Item = &'static FrameworkFacts> {
+    DETECTABLE.iter().map(Framework::facts)
 }

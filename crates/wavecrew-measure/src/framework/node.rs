@@ -6,120 +6,184 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Framework, Language};
-use crate::detect::{Certainty, Project};
-use crate::measurement::Note;
+use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
+use crate::detect::settings::{ConfiguredTests, of_globs};
+use crate::measurement::{Measurement, Note, TestId};
+use crate::mutation::{MutationReport, MutationRun, separate_runs};
 use crate::report::{CoverageFormat, TestFormat};
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, TestRun};
+use crate::run::{Invocation, MeasureError, Request, Runner, TestCoverage, TestRun};
 
-/// What a message says before the name of a missing package.
-pub const MISSING_PACKAGE: &[&str] = &[
-    "Cannot find module '",
-    "Cannot find package '",
-    "Failed to resolve import \"",
-];
+/// A test framework that is installed in the project's own `node_modules`.
+pub struct NodeFramework {
+    pub facts: FrameworkFacts,
+    /// What `npm install` needs for tests and coverage.
+    pub packages: &'static str,
+    /// Names of its settings files, without their endings.
+    pub settings: &'static [&'static str],
+    pub arguments: fn(&TestRun<'_>) -> Arguments,
+    /// The patterns of test files in its settings.
+    pub configured_globs: fn(&Path) -> Vec<String>,
+}
 
-const ENDINGS: &[&str] = &["ts", "mts", "cts", "js", "mjs", "cjs", "json"];
+/// The command line of a test run.
+pub struct Arguments {
+    pub args: Vec<OsString>,
+    /// Whether coverage is collected.
+    pub covered: bool,
+    pub notes: Vec<Note>,
+}
 
-/// The project of vitest or jest. In a workspace a package's own signs come first, then those of the folders above it.
-pub fn find(folders: &[&Path]) -> Option<Project> {
-    let packages = || {
-        folders
-            .iter()
-            .filter(|folder| folder.join("package.json").is_file())
-    };
-    let found = packages().find_map(|root| {
-        let (framework, evidence) = sign(root)?;
-        Some(Project {
-            root: (*root).to_owned(),
-            framework,
-            evidence,
-            certainty: Certainty::Found,
+pub const FACTS: FrameworkFacts = FrameworkFacts {
+    language: Some(Language::JavaScript),
+    test_pattern: "*.test.ts",
+    generates_tests: true,
+    can_skip_tests: true,
+    missing_package_prefixes: &[
+        "Cannot find module '",
+        "Cannot find package '",
+        "Failed to resolve import \"",
+    ],
+    syntax_error_marks: &["SyntaxError: ", "Transform failed with", "PARSE_ERROR"],
+    ..FrameworkFacts::DEFAULT
+};
+
+impl NodeFramework {
+    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
+        let name = self.facts.name;
+        let program = installed(run.root(), &format!(".bin/{name}"));
+        let program = program.ok_or_else(|| MeasureError::NotInstalled {
+            what: name,
+            fix: format!("npm install --save-dev {}", self.packages),
+        })?;
+        let Arguments { args, covered, notes } = (self.arguments)(run);
+        let coverage = run.file("coverage").join("coverage-final.json");
+        Ok(Invocation {
+            tests: run.step(program, args),
+            test_report: (TestFormat::Jest, run.file("tests.json")),
+            then: Vec::new(),
+            coverage: covered.then_some((CoverageFormat::Istanbul, coverage)),
+            when_missing: WhenMissing::Excluded,
+            notes,
         })
-    });
-    found.or_else(|| {
-        packages().next().map(|root| Project {
-            root: (*root).to_owned(),
-            framework: Framework::Jest,
-            evidence: "package.json names neither vitest nor jest".to_owned(),
-            certainty: Certainty::Assumed,
+    }
+}
+
+impl TestFramework for NodeFramework {
+    fn facts(&self) -> &FrameworkFacts {
+        &self.facts
+    }
+
+    fn evidence(&self, folder: &Path) -> Option<Evidence> {
+        let name = self.facts.name;
+        let manifest = fs::read(folder.join("package.json")).ok()?;
+        let package: Value = serde_json::from_slice(&manifest).unwrap_or_default();
+        let mut settings = self.settings.iter().flat_map(|name| settings_files(name));
+        if let Some(file) = settings.find(|file| folder.join(file).is_file()) {
+            return Some(Evidence::new(Strength::Settings, file));
+        }
+        if package.get(name).is_some() {
+            return Some(Evidence::new(
+                Strength::Settings,
+                format!("`{name}` in package.json"),
+            ));
+        }
+        // While a project moves from one framework to another it depends on both: its test script shows which is in use.
+        let script = package["scripts"]["test"].as_str().unwrap_or_default();
+        if script.contains(name) {
+            let what = format!("the test script in package.json: `{script}`");
+            return Some(Evidence::new(Strength::TestScript, what));
+        }
+        let lists = ["devDependencies", "dependencies", "peerDependencies"];
+        if lists.iter().any(|list| package[list].get(name).is_some()) {
+            let what = format!("`{name}` in the dependencies of package.json");
+            return Some(Evidence::new(Strength::Dependency, what));
+        }
+        let what = "package.json names neither vitest nor jest";
+        let is_assumed = self.facts.is_language_default;
+        is_assumed.then(|| Evidence::new(Strength::Assumed, what))
+    }
+
+    /// In a workspace, a package that names no framework uses that of a folder above it.
+    fn detect(&self, folders: &[&Path]) -> Option<(usize, Evidence)> {
+        let evidence = || {
+            let found = folders.iter().map(|folder| self.evidence(folder));
+            found.enumerate().filter_map(|(n, found)| Some((n, found?)))
+        };
+        let named = evidence().find(|(_, found)| found.strength > Strength::Assumed);
+        named.or_else(|| evidence().next())
+    }
+
+    /// `cart.test.ts`, `cart.spec.js`
+    fn is_test_file(&self, file: &Path) -> bool {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        Language::of(file) == Some(Language::JavaScript)
+            && [".test", ".spec"].iter().any(|end| stem.ends_with(end))
+    }
+
+    fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
+        run.perform(self.invocation(run)?)
+    }
+
+    fn coverage_by_test(
+        &self,
+        runner: &Runner,
+        request: &Request<'_>,
+        tests: &[TestId],
+        max_runs: usize,
+    ) -> Result<Option<Vec<TestCoverage>>, MeasureError> {
+        let invocation = |run: &TestRun<'_>| self.invocation(run);
+        runner.coverage_by_separate_runs(request, tests, max_runs, invocation)
+    }
+
+    fn mutate(&self, run: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
+        separate_runs::mutate(run)
+    }
+
+    /// `@scope/name/file` and `name/file` are files of a package.
+    fn install_hint(&self, _root: &Path, package: &str) -> String {
+        let parts = if package.starts_with('@') { 2 } else { 1 };
+        let package: Vec<&str> = package.split('/').take(parts).collect();
+        format!("npm install --save-dev {}", package.join("/"))
+    }
+
+    fn configured_tests(&self, root: &Path) -> ConfiguredTests {
+        of_globs(&(self.configured_globs)(root))
+    }
+
+    fn version(&self, root: &Path, top: &Path) -> Option<String> {
+        let mut above = root.ancestors().take_while(|folder| folder.starts_with(top));
+        above.find_map(|folder| {
+            let package = folder.join("node_modules").join(self.facts.name);
+            let manifest = fs::read(package.join("package.json")).ok()?;
+            let manifest: Value = serde_json::from_slice(&manifest).ok()?;
+            Some(manifest["version"].as_str()?.to_owned())
         })
-    })
+    }
 }
 
 /// The names that a settings file may have.
 pub fn settings_files(name: &str) -> impl Iterator<Item = String> {
-    ENDINGS.iter().map(move |ending| format!("{name}.{ending}"))
+    let endings = ["ts", "mts", "cts", "js", "mjs", "cjs", "json"];
+    endings.into_iter().map(move |ending| format!("{name}.{ending}"))
 }
 
-fn sign(folder: &Path) -> Option<(Framework, String)> {
-    let settings = |name: &str| settings_files(name).find(|file| folder.join(file).is_file());
-    if let Some(file) = settings("vitest.config").or_else(|| settings("vitest.workspace")) {
-        return Some((Framework::Vitest, file));
-    }
-    if let Some(file) = settings("jest.config") {
-        return Some((Framework::Jest, file));
-    }
-    let text = fs::read(folder.join("package.json")).unwrap_or_default();
-    let package: Value = serde_json::from_slice(&text).unwrap_or_default();
-    if package.get("jest").is_some() {
-        return Some((Framework::Jest, "`jest` in package.json".to_owned()));
-    }
-    let script = package["scripts"]["test"].as_str().unwrap_or_default();
-    let depends = |name: &str| {
-        let lists = ["devDependencies", "dependencies", "peerDependencies"];
-        lists.iter().any(|list| package[list].get(name).is_some())
-    };
-    // While a project moves from one to the other it has both; its test script says which is in use.
-    for (framework, name) in [(Framework::Vitest, "vitest"), (Framework::Jest, "jest")] {
-        if script.contains(name) {
-            return Some((framework, format!("the test script in package.json: `{script}`")));
-        }
-    }
-    [(Framework::Vitest, "vitest"), (Framework::Jest, "jest")]
-        .into_iter()
-        .find(|(_, name)| depends(name))
-        .map(|(framework, name)| (framework, format!("`{name}` in the dependencies of package.json")))
-}
-
-pub fn invocation(
-    run: &TestRun<'_>,
-    program: &Path,
-    args: Vec<OsString>,
-    covered: bool,
-    notes: Vec<Note>,
-) -> Invocation {
-    Invocation {
-        tests: run.step(program, args),
-        test_report: (TestFormat::Jest, run.file("tests.json")),
-        then: Vec::new(),
-        coverage: covered.then(|| {
-            (
-                CoverageFormat::Istanbul,
-                run.file("coverage").join("coverage-final.json"),
-            )
-        }),
-        when_missing: WhenMissing::Excluded,
-        notes,
-    }
-}
-
-/// Something in the nearest `node_modules` that has it.
+/// The path of something in the nearest `node_modules` that has it.
 pub fn installed(root: &Path, what: &str) -> Option<PathBuf> {
-    let found = root
+    let mut candidates = root
         .ancestors()
         .map(|folder| folder.join("node_modules").join(what));
-    found.into_iter().find(|path| path.exists())
+    candidates.find(|path| path.exists())
 }
 
-pub fn skipped(run: &TestRun<'_>) -> Option<OsString> {
+/// The option that skips tests, if any.
+pub fn skip_option(run: &TestRun<'_>) -> Option<OsString> {
     let pattern = run.skip_pattern()?;
     Some(format!("--testNamePattern={pattern}").into())
 }
 
-/// The files in scope as patterns that match just them.
-pub fn globs(run: &TestRun<'_>) -> impl Iterator<Item = String> {
+/// The files in scope as patterns that match only them.
+pub fn scope_globs(run: &TestRun<'_>) -> impl Iterator<Item = String> {
     run.request.scope.iter().map(|file| {
         let path = file.strip_prefix(run.root()).unwrap_or(file).to_string_lossy();
         let mut glob = String::with_capacity(path.len());
@@ -130,32 +194,5 @@ pub fn globs(run: &TestRun<'_>) -> impl Iterator<Item = String> {
             glob.push(c);
         }
         glob
-    })
-}
-
-/// `cart.test.ts`, `cart.spec.js`
-pub fn is_test_file(file: &Path) -> bool {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    Language::of(file) == Some(Language::JavaScript)
-        && [".test", ".spec"].iter().any(|end| stem.ends_with(end))
-}
-
-pub fn install_hint(name: &str) -> String {
-    format!("npm install --save-dev {}", npm_package(name))
-}
-
-/// `@scope/name/file` and `name/file` are files of a package.
-fn npm_package(name: &str) -> String {
-    let parts = if name.starts_with('@') { 2 } else { 1 };
-    name.split('/').take(parts).collect::<Vec<_>>().join("/")
-}
-
-/// The version of an installed package.
-pub fn version(package: &str, root: &Path, top: &Path) -> Option<String> {
-    let mut above = root.ancestors().take_while(|folder| folder.starts_with(top));
-    above.find_map(|folder| {
-        let manifest = folder.join("node_modules").join(package).join("package.json");
-        let manifest: Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
-        Some(manifest["version"].as_str()?.to_owned())
     })
 }

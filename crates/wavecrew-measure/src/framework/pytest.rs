@@ -1,4 +1,4 @@
-//! pytest under coverage.py. Runs `python -m pytest` of the project's own interpreter; its settings stay in force but for
+//! pytest under coverage.py. Runs `python -m pytest` of the project's own interpreter; its settings apply, except for
 //! plugins that would measure or report a second time.
 
 use std::env;
@@ -6,52 +6,48 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
-};
+use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
 use crate::detect::settings::{ConfiguredTests, testpaths};
-use crate::detect::{Certainty, Project};
-use crate::measurement::{NO_COVERAGE, Note};
+use crate::measurement::{Measurement, NO_COVERAGE, Note, TestId};
+use crate::mutation::{MutationReport, MutationRun, warm_pytest};
 use crate::report::{CoverageFormat, TestFormat};
-use crate::run::MeasureError;
-use crate::run::process::Ran;
-use crate::run::process::Step;
+use crate::run::process::{Ran, Step};
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, TestOrder, TestRun, option, words};
+use crate::run::{
+    Invocation, MeasureError, Request, Runner, TestCoverage, TestOrder, TestRun, coverage_by_test, option,
+    os_args,
+};
 
 const FACTS: FrameworkFacts = FrameworkFacts {
     name: "pytest",
     language: Some(Language::Python),
+    is_language_default: true,
     test_pattern: "test_*.py",
-    test_folder: TestFolder::ByConvention,
-    test_names: TestNames::File,
     unique_file_names: true,
     measures_without_tests: true,
     warm_mutants: true,
     mutants_without_coverage: true,
-    mutants: MutantRuns::WarmPytest,
-    coverage_by_test: CoverageByTest::Contexts,
+    generates_tests: true,
     can_skip_tests: true,
-    missing_package_openings: &["No module named '"],
+    missing_package_prefixes: &["No module named '"],
+    syntax_error_marks: &["SyntaxError: ", "IndentationError: ", "TabError: "],
+    process_variables: &[
+        "COVERAGE_PROCESS_START",
+        "PYTEST_CURRENT_TEST",
+        "PYTEST_XDIST_WORKER",
+    ],
+    ..FrameworkFacts::DEFAULT
 };
 
 pub struct Pytest;
 
 impl TestFramework for Pytest {
-    fn facts(&self) -> &'static FrameworkFacts {
+    fn facts(&self) -> &FrameworkFacts {
         &FACTS
     }
 
-    fn detect(&self, folders: &[&Path]) -> Option<Project> {
-        folders.iter().find_map(|folder| {
-            let (evidence, certainty) = sign(folder)?;
-            Some(Project {
-                root: (*folder).to_owned(),
-                framework: Framework::Pytest,
-                evidence: evidence.to_owned(),
-                certainty,
-            })
-        })
+    fn evidence(&self, folder: &Path) -> Option<Evidence> {
+        evidence(folder)
     }
 
     fn is_test_file(&self, file: &Path) -> bool {
@@ -60,8 +56,22 @@ impl TestFramework for Pytest {
             && (stem.starts_with("test_") || stem.ends_with("_test"))
     }
 
-    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-        invocation(run)
+    fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError> {
+        run.perform(invocation(run)?)
+    }
+
+    fn coverage_by_test(
+        &self,
+        runner: &Runner,
+        request: &Request<'_>,
+        tests: &[TestId],
+        _max_runs: usize,
+    ) -> Result<Option<Vec<TestCoverage>>, MeasureError> {
+        coverage_by_test::pytest_contexts(runner, request, tests)
+    }
+
+    fn mutate(&self, run: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
+        warm_pytest::mutate(run)
     }
 
     fn install_hint(&self, root: &Path, package: &str) -> String {
@@ -117,46 +127,31 @@ pub fn pip_install(package: &str) -> String {
     format!("python -m pip install {package} (in the project's environment)")
 }
 
-/// What shows that a folder uses pytest, or that it is a Python project at all.
-fn sign(folder: &Path) -> Option<(&'static str, Certainty)> {
+/// Settings of pytest, or at least a Python project.
+fn evidence(folder: &Path) -> Option<Evidence> {
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let has = |name: &str| folder.join(name).is_file();
+    let settings = |name: &str| Some(Evidence::new(Strength::Settings, name));
     if has("pytest.ini") || has(".pytest.ini") || has("pytest.toml") {
-        return Some(("pytest.ini", Certainty::Found));
+        return settings("pytest.ini");
     }
-    if has("pyproject.toml") {
-        let certain = text("pyproject.toml").contains("pytest");
-        return Some((
-            "pyproject.toml",
-            if certain {
-                Certainty::Found
-            } else {
-                Certainty::Assumed
-            },
-        ));
+    if !has("pyproject.toml") {
+        for (name, section) in [("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]")] {
+            if text(name).contains(section) {
+                return settings(name);
+            }
+        }
     }
-    if text("tox.ini").contains("[pytest]") {
-        return Some(("tox.ini", Certainty::Found));
+    let mut manifests = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"].into_iter();
+    let name = manifests.find(|name| has(name))?;
+    if text(name).contains("pytest") {
+        settings(name)
+    } else {
+        Some(Evidence::new(Strength::Assumed, name))
     }
-    if has("setup.cfg") && text("setup.cfg").contains("[tool:pytest]") {
-        return Some(("setup.cfg", Certainty::Found));
-    }
-    ["setup.py", "setup.cfg", "requirements.txt"]
-        .into_iter()
-        .find(|name| has(name))
-        .map(|name| {
-            (
-                name,
-                if text(name).contains("pytest") {
-                    Certainty::Found
-                } else {
-                    Certainty::Assumed
-                },
-            )
-        })
 }
 
-/// Which of the modules that matter the interpreter has.
+/// The installed Python modules that matter here.
 pub struct Installed(Vec<String>);
 
 impl Installed {
@@ -168,7 +163,7 @@ impl Installed {
 const PROBE: &str = "import importlib.util as u, json\n\
     print(json.dumps([m for m in ('pytest', 'coverage', 'pytest_cov', 'xdist') if u.find_spec(m)]))";
 
-/// Prints those of its arguments that are no Python, each with a zero byte after it.
+/// Prints those of its arguments that are not valid Python, each followed by a zero byte.
 const UNPARSABLE: &str = "import ast, sys\n\
     for path in sys.argv[1:]:\n\
     \x20   try:\n\
@@ -177,12 +172,12 @@ const UNPARSABLE: &str = "import ast, sys\n\
     \x20   except (SyntaxError, ValueError):\n\
     \x20       sys.stdout.buffer.write(path.encode('utf-8', 'surrogateescape') + b'\\0')";
 
-/// A plugin, because pytest itself cannot shuffle.
+/// A plugin, because pytest itself cannot shuffle tests.
 const SHUFFLE: &str = "import os, random\n\n\ndef pytest_collection_modifyitems(items):\n    \
     random.Random(int(os.environ['PYTHONHASHSEED'])).shuffle(items)\n";
 
-/// Another one, because `--deselect` leaves out whole families of names.
-const WITHOUT: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items):\n    \
+/// A plugin, because `--deselect` skips every test whose name starts like that.
+const SKIP: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items):\n    \
     with open(os.environ['WAVECREW_WITHOUT'], encoding='utf-8') as file:\n        \
     left_out = set(json.load(file))\n    items[:] = [item for item in items if item.nodeid not in left_out]\n";
 
@@ -201,22 +196,22 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     }
     let mut args = Vec::new();
     if covered {
-        args.extend(words(["-m", "coverage", "run", "--branch"]));
-        args.push(sources(run));
+        args.extend(os_args(["-m", "coverage", "run", "--branch"]));
+        args.push(source_option(run));
     }
-    args.extend(words(["-m", "pytest"]));
+    args.extend(os_args(["-m", "pytest"]));
     args.extend(pytest_args(run, &installed)?);
     args.push(option("--junitxml", &run.file("junit.xml")));
-    args.extend(words(["-o", "junit_family=xunit1"]));
+    args.extend(os_args(["-o", "junit_family=xunit1"]));
     args.extend(run.request.tests.iter().map(OsString::from));
     let report = run.file("coverage.json");
-    let mut json = words(["-m", "coverage", "json", "-q", "-i", "-o"]);
+    let mut json = os_args(["-m", "coverage", "json", "-q", "-i", "-o"]);
     json.push(report.clone().into());
     Ok(Invocation {
         tests: python_step(run, &python, args),
         test_report: (TestFormat::JUnit, run.file("junit.xml")),
         then: if covered {
-            [combine(), json]
+            [combine_args(), json]
                 .map(|args| python_step(run, &python, args))
                 .into()
         } else {
@@ -229,19 +224,19 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
 }
 
 /// Settings may ask for a data file per process; without such files this step does nothing.
-pub fn combine() -> Vec<OsString> {
-    words(["-m", "coverage", "combine", "-q", "--append"])
+pub fn combine_args() -> Vec<OsString> {
+    os_args(["-m", "coverage", "combine", "-q", "--append"])
 }
 
-/// What the interpreter has; an error without pytest.
+/// Finds out what is installed; an error without pytest.
 pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError> {
     let shown = python.display();
-    let probed = run.run(&run.step(python, words(["-c", PROBE])))?;
+    let probed = run.run(&run.step(python, os_args(["-c", PROBE])))?;
     let line = probed.output.lines().last().unwrap_or_default();
     let modules = serde_json::from_str(line).map_err(|_| MeasureError::NoReport {
         code: 0,
         why: format!("the interpreter `{shown}` does not work"),
-        fix: format!("try `{shown} --version`, or make the virtual environment anew"),
+        fix: format!("try `{shown} --version`, or recreate the virtual environment"),
         output: probed.output.clone(),
     })?;
     let installed = Installed(modules);
@@ -254,10 +249,10 @@ pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError
     Ok(installed)
 }
 
-/// How pytest is told to leave nothing behind and to go on; what it reports and which tests it runs is not among it.
+/// Arguments that every run of pytest needs, besides reports and test files: leave nothing behind, and continue after errors.
 pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsString>, MeasureError> {
-    // `-s`: pytest would keep all that a test prints, in a file and then in memory.
-    let mut args = words(["-s", "-q", "--continue-on-collection-errors", "--color=no"]);
+    // `-s`: otherwise pytest keeps all output of a test, in a file and then in memory.
+    let mut args = os_args(["-s", "-q", "--continue-on-collection-errors", "--color=no"]);
     args.push(option("--basetemp", &run.file("basetemp")));
     // Not `-p no:cacheprovider`: settings such as `--ff` would then be unknown options.
     args.push("-o".into());
@@ -269,20 +264,20 @@ pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsStr
         args.push("--no-cov".into());
     }
     if installed.has("xdist") {
-        args.extend(words(["-n", "0"]));
+        args.extend(os_args(["-n", "0"]));
     }
     if has_plugin(run) {
         fs::create_dir_all(run.file("plugin"))?;
     }
     if let TestOrder::Shuffled { .. } = run.request.order {
         fs::write(run.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
-        args.extend(words(["-p", "wavecrew_shuffle"]));
+        args.extend(os_args(["-p", "wavecrew_shuffle"]));
     }
-    if !run.focus.without.is_empty() {
-        fs::write(run.file("plugin").join("wavecrew_without.py"), WITHOUT)?;
+    if !run.focus.skip.is_empty() {
+        fs::write(run.file("plugin").join("wavecrew_without.py"), SKIP)?;
         let names = serde_json::to_vec(&run.skipped_ids()).map_err(std::io::Error::other)?;
         fs::write(run.file("without.json"), names)?;
-        args.extend(words(["-p", "wavecrew_without"]));
+        args.extend(os_args(["-p", "wavecrew_without"]));
         args.extend(
             run.skipped_files()
                 .map(|file| option("--ignore", Path::new(file))),
@@ -306,7 +301,7 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
     }
     if !path.is_empty() {
         path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
-        // A folder with a colon in its name cannot be named there.
+        // `PYTHONPATH` cannot hold a folder with a colon in its name.
         step.env
             .extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
     }
@@ -314,12 +309,12 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
 }
 
 fn has_plugin(run: &TestRun<'_>) -> bool {
-    run.request.order != TestOrder::Default || !run.focus.without.is_empty()
+    run.request.order != TestOrder::Default || !run.focus.skip.is_empty()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in
 /// packages below it.
-pub fn sources(run: &TestRun<'_>) -> OsString {
+pub fn source_option(run: &TestRun<'_>) -> OsString {
     let mut folders: Vec<&Path> = run
         .request
         .scope
@@ -328,22 +323,22 @@ pub fn sources(run: &TestRun<'_>) -> OsString {
         .collect();
     folders.sort_unstable();
     folders.dedup();
-    let mut word = OsString::from("--source=");
+    let mut option = OsString::from("--source=");
     for (n, folder) in folders.into_iter().enumerate() {
         if n > 0 {
-            word.push(",");
+            option.push(",");
         }
-        word.push(folder);
+        option.push(folder);
     }
-    word
+    option
 }
 
-/// Which of these files are no Python.
+/// The files that are not valid Python.
 fn unparsable(run: &TestRun<'_>, files: &[PathBuf]) -> Result<Vec<PathBuf>, MeasureError> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let mut args = words(["-c", UNPARSABLE]);
+    let mut args = os_args(["-c", UNPARSABLE]);
     args.extend(files.iter().map(OsString::from));
     let ran = run.run(&run.step(interpreter(run.root()), args))?;
     Ok(ran.output.split_terminator('\0').map(PathBuf::from).collect())

@@ -3,83 +3,43 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::node::{self, globs, installed, skipped};
-use super::{
-    CoverageByTest, Framework, FrameworkFacts, Language, MutantRuns, TestFolder, TestFramework, TestNames,
-};
-use crate::detect::Project;
-use crate::detect::settings::{ConfiguredTests, lists, of_globs};
+use super::FrameworkFacts;
+use super::node::{Arguments, FACTS, NodeFramework, installed, scope_globs, skip_option};
+use crate::detect::settings::lists;
 use crate::measurement::{NO_COVERAGE, Note};
-use crate::run::{Invocation, MeasureError, TestOrder, TestRun, option, words};
+use crate::run::{TestOrder, TestRun, option, os_args};
 
-const FACTS: FrameworkFacts = FrameworkFacts {
-    name: "vitest",
-    language: Some(Language::JavaScript),
-    test_pattern: "*.test.ts",
-    test_folder: TestFolder::ByConvention,
-    test_names: TestNames::File,
-    unique_file_names: false,
-    measures_without_tests: false,
-    warm_mutants: false,
-    mutants_without_coverage: false,
-    mutants: MutantRuns::FreshRuns,
-    coverage_by_test: CoverageByTest::OneRunEach,
-    can_skip_tests: true,
-    missing_package_openings: node::MISSING_PACKAGE,
+pub static VITEST: NodeFramework = NodeFramework {
+    facts: FrameworkFacts {
+        name: "vitest",
+        process_variables: &["VITEST", "VITEST_POOL_ID", "VITEST_WORKER_ID"],
+        ..FACTS
+    },
+    packages: "vitest @vitest/coverage-v8",
+    settings: &["vitest.config", "vitest.workspace"],
+    arguments,
+    configured_globs,
 };
 
-pub struct Vitest;
-
-impl TestFramework for Vitest {
-    fn facts(&self) -> &'static FrameworkFacts {
-        &FACTS
-    }
-
-    fn detect(&self, folders: &[&Path]) -> Option<Project> {
-        node::find(folders).filter(|project| project.framework == Framework::Vitest)
-    }
-
-    fn is_test_file(&self, file: &Path) -> bool {
-        node::is_test_file(file)
-    }
-
-    fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-        invocation(run)
-    }
-
-    fn install_hint(&self, _root: &Path, package: &str) -> String {
-        node::install_hint(package)
-    }
-
-    fn configured_tests(&self, root: &Path) -> ConfiguredTests {
-        let mut globs = lists(root, "vitest", "include");
-        globs.extend(lists(root, "vite", "include"));
-        // Coverage and type checks have lists of that name, too.
-        globs.retain(|glob| glob.contains("test") || glob.contains("spec"));
-        of_globs(&globs)
-    }
-
-    fn version(&self, root: &Path, top: &Path) -> Option<String> {
-        node::version("vitest", root, top)
-    }
+fn configured_globs(root: &Path) -> Vec<String> {
+    let mut globs = lists(root, "vitest", "include");
+    globs.extend(lists(root, "vite", "include"));
+    // Coverage and type checks have lists of that name, too.
+    globs.retain(|glob| glob.contains("test") || glob.contains("spec"));
+    globs
 }
 
-fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
-    let program = installed(run.root(), ".bin/vitest").ok_or_else(|| MeasureError::NotInstalled {
-        what: "vitest",
-        fix: "npm install --save-dev vitest @vitest/coverage-v8".to_owned(),
-    })?;
-    let report = run.file("tests.json");
-    // Console output goes straight through: vitest would keep it for its report.
+fn arguments(run: &TestRun<'_>) -> Arguments {
     let related = run.focus.related.filter(|_| run.request.tests.is_empty());
     let mut args = match related {
         Some(file) => vec!["related".into(), file.into(), "--run".into()],
-        None => words(["run"]),
+        None => os_args(["run"]),
     };
     if run.focus.stop_early {
         args.push("--bail=1".into());
     }
-    args.extend(words([
+    // Console output goes straight through: vitest would keep it for its report.
+    args.extend(os_args([
         "--reporter=json",
         "--disable-console-intercept",
         "--no-cache",
@@ -87,8 +47,8 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     if related.is_some() {
         args.push("--passWithNoTests".into());
     }
-    args.push(option("--outputFile.json", &report));
-    args.extend(skipped(run));
+    args.push(option("--outputFile.json", &run.file("tests.json")));
+    args.extend(skip_option(run));
     if let TestOrder::Shuffled { seed } = run.request.order {
         args.extend([
             "--sequence.shuffle".into(),
@@ -96,13 +56,11 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         ]);
     }
     let mut notes = Vec::new();
-    let providers: Vec<&str> = ["v8", "istanbul"]
-        .into_iter()
-        .filter(|name| installed(run.root(), &format!("@vitest/coverage-{name}")).is_some())
-        .collect();
+    let mut providers = vec!["v8", "istanbul"];
+    providers.retain(|name| installed(run.root(), &format!("@vitest/coverage-{name}")).is_some());
     let covered = run.wants_coverage() && !providers.is_empty();
     if covered {
-        args.extend(words([
+        args.extend(os_args([
             "--coverage.enabled",
             "--coverage.reporter=json",
             "--coverage.reportOnFailure",
@@ -112,7 +70,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         if let [only] = providers[..] {
             args.push(format!("--coverage.provider={only}").into());
         }
-        args.extend(globs(run).map(|glob| OsString::from(format!("--coverage.include={glob}"))));
+        args.extend(scope_globs(run).map(|glob| OsString::from(format!("--coverage.include={glob}"))));
     } else {
         args.push("--coverage.enabled=false".into());
         if run.wants_coverage() {
@@ -124,5 +82,5 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         }
     }
     args.extend(run.request.tests.iter().map(OsString::from));
-    Ok(node::invocation(run, &program, args, covered, notes))
+    Arguments { args, covered, notes }
 }

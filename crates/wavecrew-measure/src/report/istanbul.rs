@@ -49,19 +49,19 @@ pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
 }
 
 /// Path and line of all that ran: lines by their statements, and the ways of branches.
-pub(crate) fn ran(report: &[u8]) -> Result<Vec<(String, u32, PointKind)>, ReportError> {
+pub(crate) fn covered_points(report: &[u8]) -> Result<Vec<(String, u32, PointKind)>, ReportError> {
     let files: BTreeMap<String, File> =
         serde_json::from_slice(report).map_err(|e| ReportError::new("istanbul JSON", e))?;
-    let mut ran = Vec::new();
+    let mut points = Vec::new();
     for file in files.into_values() {
         let lines = hits(&file).lines.into_iter().filter(|(_, count)| *count > 0);
-        ran.extend(lines.map(|(line, _)| (file.path.clone(), line, PointKind::Line)));
+        points.extend(lines.map(|(line, _)| (file.path.clone(), line, PointKind::Line)));
         for (key, Branch { loc }) in &file.branch_map {
             let ways = (0..).zip(file.b.get(key).into_iter().flatten());
             for (number, _) in ways.filter(|(_, count)| **count > 0) {
                 #[expect(clippy::cast_possible_truncation, reason = "no line is that long")]
                 let column = loc.start.column.unwrap_or(0.0) as i64;
-                ran.push((
+                points.push((
                     file.path.clone(),
                     loc.start.line,
                     PointKind::Branch(column, number),
@@ -69,7 +69,7 @@ pub(crate) fn ran(report: &[u8]) -> Result<Vec<(String, u32, PointKind)>, Report
             }
         }
     }
-    Ok(ran)
+    Ok(points)
 }
 
 fn hits(file: &File) -> Hits {

@@ -14,10 +14,10 @@ const FORMAT: &str = "JUnit XML";
 struct Case {
     id: Option<TestId>,
     duration: Duration,
-    verdict: Option<Verdict>,
+    problem: Option<Problem>,
 }
 
-struct Verdict {
+struct Problem {
     kind: Kind,
     type_: String,
     short: String,
@@ -36,8 +36,8 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
     let mut suites = 0;
     let mut suite_files: Vec<String> = Vec::new();
     let mut case = Case::default();
-    // The text that is being read belongs to the verdict, not to a `system-out` beside it.
-    let mut in_verdict = false;
+    // The current text belongs to a failure, not to a `system-out` beside it.
+    let mut in_problem = false;
     xml::walk(report, |node| match node {
         Node::Open { name, mut attributes } => match name.as_str() {
             "testsuites" => suites += 1,
@@ -47,15 +47,15 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
             }
             "testcase" => case = open_case(attributes, suite_files.last()),
             "failure" | "error" | "skipped" => {
-                in_verdict = true;
+                in_problem = true;
                 let kind = match name.as_str() {
                     "failure" => Kind::Failure,
                     "error" => Kind::Error,
                     _ => Kind::Skipped,
                 };
-                // A test that fails and whose tear-down breaks has both; what came first says why.
-                if case.verdict.is_none() {
-                    case.verdict = Some(Verdict {
+                // A test that fails and whose teardown fails has both; the first one is the reason.
+                if case.problem.is_none() {
+                    case.problem = Some(Problem {
                         kind,
                         type_: attributes.remove("type").unwrap_or_default(),
                         short: attributes.remove("message").unwrap_or_default(),
@@ -66,12 +66,12 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
             _ => {}
         },
         Node::Text(text) => {
-            if in_verdict && let Some(verdict) = &mut case.verdict {
-                verdict.text.push_str(&text);
+            if in_problem && let Some(problem) = &mut case.problem {
+                problem.text.push_str(&text);
             }
         }
         Node::Close { name } => match name.as_str() {
-            "failure" | "error" | "skipped" => in_verdict = false,
+            "failure" | "error" | "skipped" => in_problem = false,
             "testsuite" => {
                 suite_files.pop();
             }
@@ -101,11 +101,11 @@ fn open_case(mut attributes: BTreeMap<String, String>, suite_file: Option<&Strin
             file,
         }),
         duration: duration(seconds),
-        verdict: None,
+        problem: None,
     }
 }
 
-/// pytest's class names repeat the file in dots; what follows it is the class. Without a file the whole class name stays.
+/// pytest's class names repeat the file, dotted; the rest is the class. Without a file the whole class name stays.
 fn full_name(class: &str, name: &str, file: &str) -> String {
     let dotted = file.strip_suffix(".py").unwrap_or(file).replace('/', ".");
     let class = match class.strip_prefix(&dotted) {
@@ -123,7 +123,7 @@ fn full_name(class: &str, name: &str, file: &str) -> String {
 
 fn close_case(case: Case) -> Option<TestCase> {
     let id = case.id?;
-    let outcome = case.verdict.map_or(TestOutcome::Passed, |v| {
+    let outcome = case.problem.map_or(TestOutcome::Passed, |v| {
         let text = message(if v.text.trim().is_empty() {
             &v.short
         } else {
@@ -148,7 +148,7 @@ fn close_case(case: Case) -> Option<TestCase> {
     })
 }
 
-/// pytest writes a test that passes and whose tear-down breaks as two cases in a row: together they are one error.
+/// pytest reports a test that passes and whose teardown fails as two cases in a row: together they are one error.
 fn join_teardown(tests: Vec<TestCase>) -> Vec<TestCase> {
     let mut joined: Vec<TestCase> = Vec::with_capacity(tests.len());
     for test in tests {

@@ -1,5 +1,4 @@
-//! Machine reports of test frameworks and coverage tools, as bytes in and data out. Runs nothing, opens nothing, and
-//! believes no summary that it can count itself.
+//! Parsers for the reports of test frameworks and coverage tools. Counts results itself instead of reading summaries.
 
 mod cobertura;
 mod coverage_py;
@@ -16,7 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::measurement::{Hits, TestCase, number_namesakes};
 
-/// Files by the name the report gives them.
+/// By the name of the file in the report.
 pub type HitsByFile = BTreeMap<String, Hits>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +78,7 @@ impl CoverageFormat {
         }
     }
 
-    /// Tells the formats of user-given commands apart by how they begin.
+    /// Guesses the format of a report by how it begins.
     pub fn guess(report: &[u8]) -> Option<Self> {
         let start = String::from_utf8_lossy(&report[..report.len().min(4096)]);
         let start = start.trim_start_matches('\u{feff}').trim_start();
@@ -106,10 +105,10 @@ impl CoverageFormat {
     }
 }
 
-/// Longer failure texts are cut in the middle: a runaway diff must not fill a prompt.
+/// Longer failure messages are cut in the middle: a huge diff must not fill a prompt.
 const MESSAGE_LIMIT: usize = 16 * 1024;
 
-/// A failure text without colours and of bounded length.
+/// A failure message without colours and of limited length.
 fn message(text: &str) -> String {
     let plain = strip_colours(text.trim());
     if plain.len() <= MESSAGE_LIMIT {
@@ -140,7 +139,7 @@ fn strip_colours(text: &str) -> String {
     out
 }
 
-/// Durations come as seconds from all kinds of writers; nonsense counts as nothing.
+/// Invalid numbers count as zero.
 fn duration(seconds: f64) -> std::time::Duration {
     std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }

@@ -109,7 +109,7 @@ fn vitest_and_jest_count_files_that_do_not_load() {
 }
 
 #[test]
-fn failure_texts_have_no_colours() {
+fn failure_messages_have_no_colours() {
     for report in [&sample!("vitest.json")[..], sample!("jest.json")] {
         let tests = TestFormat::Jest.parse(report).unwrap();
         let failed = tests
@@ -135,7 +135,7 @@ fn go_test_events() {
 }
 
 #[test]
-fn a_go_package_that_does_not_build_counts() {
+fn a_go_package_that_does_not_build_is_unloaded() {
     let report = br#"{"Action":"build-output","ImportPath":"m/a","Output":"a.go:1: undefined: x\n"}
 {"Action":"build-fail","ImportPath":"m/a"}
 {"Action":"start","Package":"m/a"}
@@ -225,7 +225,7 @@ fn go_cover_profile() {
 }
 
 #[test]
-fn formats_are_told_apart() {
+fn coverage_formats_are_guessed() {
     let cases: [(&[u8], CoverageFormat); 6] = [
         (sample!("coverage-py.json"), CoverageFormat::CoveragePy),
         (sample!("istanbul-jest.json"), CoverageFormat::Istanbul),
@@ -241,7 +241,7 @@ fn formats_are_told_apart() {
 }
 
 #[test]
-fn what_is_cut_off_or_no_report_is_an_error() {
+fn truncated_and_invalid_reports_are_errors() {
     let cut = &sample!("pytest.xml")[..600];
     assert!(TestFormat::JUnit.parse(cut).is_err());
     for format in [TestFormat::JUnit, TestFormat::Jest, TestFormat::GoEvents] {
@@ -253,7 +253,7 @@ fn what_is_cut_off_or_no_report_is_an_error() {
 }
 
 #[test]
-fn a_runaway_message_is_cut_in_the_middle() {
+fn a_long_message_is_cut_in_the_middle() {
     let text = message(&"ü".repeat(1_000_000));
     assert!(text.len() < 2 * MESSAGE_LIMIT);
     assert!(text.contains("bytes left out"));

@@ -1,4 +1,4 @@
-//! The little of XML that reports use: elements with attributes and text. Knows no report.
+//! A walk over the elements, attributes and text of an XML report.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ pub enum Node {
     },
 }
 
-/// Calls `on` for each node; an element without content is opened and closed.
+/// Calls `on` for each node; an empty element is opened and closed.
 pub fn walk(text: &[u8], mut on: impl FnMut(Node)) -> Result<(), String> {
-    // A test may print bytes that are no UTF-8; the rest of its report is still good.
+    // A test may print bytes that are not UTF-8; the rest of the report is still valid.
     let text = String::from_utf8_lossy(text);
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
     let mut depth = 0usize;

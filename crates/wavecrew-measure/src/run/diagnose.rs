@@ -1,5 +1,5 @@
-//! Tells a broken environment from failing tests, by the words of interpreters and resolvers. Its findings are advice for
-//! people, never figures.
+//! Tells a broken environment from failing tests, by the messages of interpreters and package resolvers. Its findings are
+//! advice for people, never figures.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ pub fn no_report(project: &Project, ran: Ran) -> MeasureError {
             "look for a test or a module that calls exit".to_owned(),
         ),
         None => (
-            last_words(&ran.output),
-            "run the framework by hand in the project's folder".to_owned(),
+            last_line(&ran.output),
+            "run the framework manually in the project's folder".to_owned(),
         ),
     };
     MeasureError::NoReport {
@@ -40,7 +40,7 @@ pub fn no_report(project: &Project, ran: Ran) -> MeasureError {
     }
 }
 
-/// What a person has to know beside the outcomes.
+/// Advice besides the outcomes.
 pub fn notes(project: &Project, tests: &[TestCase], ran: &Ran) -> Vec<Note> {
     let mut notes = Vec::new();
     for test in tests {
@@ -75,31 +75,21 @@ fn advice(project: &Project, text: &str) -> Vec<Note> {
     for name in missing_packages(&project.framework, text) {
         notes.push(missing_package(project, &name));
     }
-    if let Some(line) = text.lines().find(|line| is_syntax_error(line)) {
+    let marks = project.framework.facts().syntax_error_marks;
+    let is_syntax_error = |line: &&str| marks.iter().any(|mark| line.contains(mark));
+    if let Some(line) = text.lines().find(is_syntax_error) {
         notes.push(Note {
-            what: format!(
-                "something does not parse: {}",
-                line.trim().trim_start_matches("E ").trim()
-            ),
-            fix: Some("repair the syntax; until then the tests that load it cannot run".to_owned()),
+            what: format!("syntax error: {}", line.trim().trim_start_matches("E ").trim()),
+            fix: Some("fix the syntax; until then the tests that load it cannot run".to_owned()),
         });
     }
     notes
 }
 
-fn is_syntax_error(line: &str) -> bool {
-    ["SyntaxError: ", "IndentationError: ", "TabError: "]
-        .iter()
-        .any(|words| line.contains(words))
-        || line.contains("Transform failed with")
-        || line.contains("PARSE_ERROR")
-}
-
 fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
-    let openings = framework.facts().missing_package_openings;
     let mut names = BTreeSet::new();
-    for opening in openings {
-        for rest in text.split(opening).skip(1) {
+    for prefix in framework.facts().missing_package_prefixes {
+        for rest in text.split(prefix).skip(1) {
             let name: String = rest.chars().take_while(|c| !"'\"`; \n".contains(*c)).collect();
             if !name.is_empty() && !name.starts_with(['.', '/']) {
                 names.insert(name);
@@ -116,7 +106,7 @@ fn missing_package(project: &Project, name: &str) -> Note {
     }
 }
 
-/// Files that the coverage tool complained about.
+/// Files that the coverage tool failed to read.
 pub fn unparsable(files: &[PathBuf], root: &Path, ran: &Ran) -> Vec<PathBuf> {
     let complaint = |line: &str| line.contains("Failed to");
     files
@@ -131,13 +121,13 @@ pub fn unparsable(files: &[PathBuf], root: &Path, ran: &Ran) -> Vec<PathBuf> {
         .collect()
 }
 
-fn last_words(output: &str) -> String {
-    let said = |line: &&str| !line.trim().is_empty();
+fn last_line(output: &str) -> String {
+    let is_blank = |line: &&str| line.trim().is_empty();
     output
         .lines()
         .rev()
-        .find(said)
-        .unwrap_or("it said nothing")
+        .find(|line| !is_blank(line))
+        .unwrap_or("it printed nothing")
         .trim()
         .to_owned()
 }
@@ -156,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_package_has_its_install_line() {
+    fn a_missing_package_gets_an_install_hint() {
         let cases = [
             (
                 Framework::Pytest,
@@ -182,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_project_is_no_package() {
+    fn a_missing_file_of_the_project_is_not_a_package() {
         assert_eq!(
             advice(
                 &project(Framework::Jest),

@@ -10,13 +10,13 @@ use crate::report::ReportError;
 pub enum MeasureError {
     #[error("{what} is not installed for this project")]
     NotInstalled { what: &'static str, fix: String },
-    #[error("the test run took longer than {} s and was ended with all that it had started", .after.as_secs())]
+    #[error("the test run took longer than {} s and was ended", .after.as_secs())]
     TimedOut { after: Duration, output: String },
     #[error("the test run was stopped")]
     Stopped,
     #[error("the test run was killed by signal {signal} before it wrote its report")]
     Killed { signal: i32, output: String },
-    /// The environment is broken: no test has said anything.
+    /// The environment is broken: no test has run.
     #[error("the test run ended with exit code {code} and without a report: {why}")]
     NoReport {
         code: i32,
@@ -26,7 +26,7 @@ pub enum MeasureError {
     },
     #[error("cannot start `{}`: {source}", .program.display())]
     Start { program: PathBuf, source: io::Error },
-    #[error("the report {} is too large to be one", .path.display())]
+    #[error("the report {} is too large", .path.display())]
     HugeReport { path: PathBuf },
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -39,9 +39,7 @@ impl MeasureError {
     pub fn help(&self) -> String {
         match self {
             Self::NotInstalled { fix, .. } | Self::NoReport { fix, .. } => fix.clone(),
-            Self::TimedOut { .. } => {
-                "look for a test that waits for something, or allow more time".to_owned()
-            }
+            Self::TimedOut { .. } => "look for a test that blocks, or allow more time".to_owned(),
             Self::Stopped => "run it again to measure".to_owned(),
             Self::Killed { signal: 9, .. } => {
                 "a test killed its own process, or the machine ran out of memory".to_owned()
@@ -50,7 +48,7 @@ impl MeasureError {
             Self::Start { .. } => "check that it is installed and that its folder is in PATH".to_owned(),
             Self::HugeReport { .. } => "run fewer tests at once, or make them print less".to_owned(),
             Self::Report(_) => "check the version of the framework".to_owned(),
-            Self::Folder(_) => "check the space and the rights of the folder for temporary files".to_owned(),
+            Self::Folder(_) => "check the free space and the permissions of the temporary folder".to_owned(),
         }
     }
 

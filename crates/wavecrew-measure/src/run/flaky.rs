@@ -1,4 +1,4 @@
-//! Finds tests whose outcome changes between runs of the same code. Repairs and removes none.
+//! Finds tests whose outcome changes between runs of the same code.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,7 @@ use super::{Collect, MeasureError, Request, Runner, TestOrder};
 use crate::measurement::{Flaky, Measurement, TestId, TestOutcome};
 
 impl Runner {
-    /// Runs the suite again, each time in fresh processes and every second time shuffled, and names in `measurement` the
-    /// tests that did not end as before.
+    /// Runs the suite again, every second time shuffled, and records in `measurement` the tests whose outcome changes.
     pub fn find_flaky(
         &self,
         request: &Request<'_>,
@@ -28,12 +27,12 @@ impl Runner {
             };
             others.push(self.measure(&request)?);
         }
-        measurement.flaky = unsteady(measurement, &others);
+        measurement.flaky = flaky_tests(measurement, &others);
         Ok(())
     }
 }
 
-fn unsteady(first: &Measurement, others: &[Measurement]) -> Vec<Flaky> {
+fn flaky_tests(first: &Measurement, others: &[Measurement]) -> Vec<Flaky> {
     let mut outcomes: BTreeMap<&TestId, Vec<&TestOutcome>> = BTreeMap::new();
     for test in [first].into_iter().chain(others).flat_map(|m| &m.tests) {
         outcomes.entry(&test.id).or_default().push(&test.outcome);

@@ -1,5 +1,5 @@
-//! Runs a project's own framework so that it writes machine reports into a folder of its own, and reads them. Leaves
-//! nothing behind: no process, no cache, no file in the project. Decides nothing about what the figures mean.
+//! Runs a project's own framework so that it writes machine reports into a temporary folder, and reads them. Leaves nothing
+//! behind: no process, no cache, no file in the project.
 
 pub(crate) mod coverage_by_test;
 pub(crate) mod diagnose;
@@ -30,21 +30,20 @@ use process::{Ended, Ran, Step};
 pub use process_setup::{cache_folder, stop_on_signals};
 use scope::WhenMissing;
 
-/// How test runs are made. One for many runs.
+/// Runs tests; can be used for many runs.
 #[derive(Debug)]
 pub struct Runner {
-    /// What may live on between runs: build output of compilers. Never in the project.
+    /// Build output of compilers, kept between runs. Outside the project.
     pub cache: PathBuf,
-    /// For one run of the suite with its coverage.
+    /// For one run of the suite, including its coverage.
     pub timeout: Duration,
-    /// Where Python looks for modules first. In a copy of a project they have to be named: its environment may know the
-    /// original by its path.
+    /// Where Python looks for modules first. Needed in a copy of a project, whose environment may refer to the original.
     pub python_path: Vec<PathBuf>,
-    /// Readable: end the run now.
+    /// Ends the run as soon as it is readable.
     pub stop: Option<OwnedFd>,
 }
 
-/// What to run and what to count.
+/// What to run and what to measure.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     pub project: &'a Project,
@@ -56,6 +55,28 @@ pub struct Request<'a> {
     pub order: TestOrder,
 }
 
+impl<'a> Request<'a> {
+    /// Runs the whole suite in the default order, and measures the coverage of these files.
+    pub fn new(project: &'a Project, scope: &'a [PathBuf]) -> Self {
+        Self {
+            project,
+            scope,
+            tests: &[],
+            coverage: Collect::TestsAndCoverage,
+            order: TestOrder::Default,
+        }
+    }
+
+    /// Runs these tests in the default order, without coverage; none: the whole suite.
+    pub fn tests_only(project: &'a Project, tests: &'a [PathBuf]) -> Self {
+        Self {
+            tests,
+            coverage: Collect::TestsOnly,
+            ..Self::new(project, &[])
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collect {
     TestsAndCoverage,
@@ -64,24 +85,24 @@ pub enum Collect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestOrder {
-    /// As the framework has it.
+    /// The framework's own order.
     Default,
-    /// Shuffled where the framework can, with another hash seed and another time zone.
+    /// Shuffled where the framework can, with a different hash seed and time zone.
     Shuffled { seed: u32 },
 }
 
-/// A test run as programs and the reports that they will have written.
+/// The programs of a test run, and the reports that they write.
 pub(crate) struct Invocation {
     pub tests: Step,
     pub test_report: (TestFormat, PathBuf),
-    /// What turns collected data into a report, after the tests.
+    /// Run after the tests, to turn collected data into a report.
     pub then: Vec<Step>,
     pub coverage: Option<(CoverageFormat, PathBuf)>,
     pub when_missing: WhenMissing,
     pub notes: Vec<Note>,
 }
 
-/// One run of tests: what it runs, its folder for reports, and its deadline.
+/// One run of tests, with its folder for reports and its deadline.
 pub(crate) struct TestRun<'a> {
     pub runner: &'a Runner,
     pub request: &'a Request<'a>,
@@ -90,26 +111,30 @@ pub(crate) struct TestRun<'a> {
     deadline: Instant,
 }
 
-/// What narrows a run beside its request.
+/// What narrows a run further than its request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Focus<'a> {
-    /// Where the request names no tests: only those that load this file, as far as the framework can tell.
+    /// If the request names no tests: only those that load this file, as far as the framework can tell.
     pub related: Option<&'a Path>,
-    /// The first red test is enough.
+    /// Stop at the first failing test.
     pub stop_early: bool,
-    /// What the framework may keep from one run to the next.
+    /// The cache that the framework may keep between runs.
     pub cache: Option<&'a Path>,
-    /// Tests that are left out, where the framework can.
-    pub without: &'a [TestId],
+    /// Tests to skip, where the framework can.
+    pub skip: &'a [TestId],
 }
 
 impl Runner {
-    /// Runs the suite once. Red tests are a measurement; a framework that cannot say anything is an error.
+    /// Runs the suite once. Failing tests are a measurement; a framework that writes no report is an error.
     pub fn measure(&self, request: &Request<'_>) -> Result<Measurement, MeasureError> {
         self.measure_with(request, Focus::default())
     }
 
-    fn measure_with(&self, request: &Request<'_>, focus: Focus<'_>) -> Result<Measurement, MeasureError> {
+    pub(crate) fn measure_with(
+        &self,
+        request: &Request<'_>,
+        focus: Focus<'_>,
+    ) -> Result<Measurement, MeasureError> {
         let folder = report_folder()?;
         let run = self.test_run(request, focus, folder.path())?;
         request.project.framework.adapter().measure(&run)
@@ -131,7 +156,7 @@ impl Runner {
     }
 }
 
-/// A folder for the reports of one run, and for what its programs put aside. Removed when dropped.
+/// A folder for the reports and temporary files of one run. Removed when dropped.
 pub(crate) fn report_folder() -> Result<TempDir, MeasureError> {
     let folder = tempfile::Builder::new().prefix("wavecrew-measure-").tempdir()?;
     fs::create_dir(folder.path().join("tmp"))?;
@@ -151,7 +176,7 @@ impl TestRun<'_> {
         self.folder.join(name)
     }
 
-    /// A step in the project's root, with what every run has: its own folder for temporary files, and nobody watching.
+    /// A step in the project's root, with the environment of every run: its own temporary folder, no terminal.
     pub(crate) fn step(&self, program: impl Into<PathBuf>, args: Vec<OsString>) -> Step {
         let mut env: Vec<(&'static str, OsString)> = vec![
             ("CI", "true".into()),
@@ -172,7 +197,7 @@ impl TestRun<'_> {
         }
     }
 
-    /// Runs a step; being stopped or too slow is an error, how it ended otherwise is not.
+    /// Runs a step. It is an error when the step is stopped or too slow, not when it fails.
     pub(crate) fn run(&self, step: &Step) -> Result<Ran, MeasureError> {
         use std::os::fd::AsFd;
         let end_now = self.runner.stop.as_ref().map(AsFd::as_fd);
@@ -198,7 +223,7 @@ impl TestRun<'_> {
         };
         let mut tests = format.parse(&report)?;
         for test in &mut tests {
-            test.id.file = scope::shown(&test.id.file, self.root());
+            test.id.file = scope::relative_path(&test.id.file, self.root());
         }
         let mut notes = invocation.notes;
         notes.extend(diagnose::notes(self.request.project, &tests, &ran));
@@ -209,10 +234,14 @@ impl TestRun<'_> {
         if let Some((format, path)) = invocation.coverage {
             match read(&path)? {
                 Some(report) => {
-                    coverage =
-                        self.counted(format.parse(&report)?, invocation.when_missing, &ran, &mut notes)?;
+                    coverage = self.count_coverage(
+                        format.parse(&report)?,
+                        invocation.when_missing,
+                        &ran,
+                        &mut notes,
+                    )?;
                 }
-                None => notes.push(unknown(
+                None => notes.push(no_coverage(
                     "the coverage tool wrote no report, as when its settings leave out all files in scope",
                 )),
             }
@@ -225,7 +254,7 @@ impl TestRun<'_> {
         })
     }
 
-    pub(crate) fn counted(
+    pub(crate) fn count_coverage(
         &self,
         hits: HitsByFile,
         when_missing: WhenMissing,
@@ -237,7 +266,7 @@ impl TestRun<'_> {
         let broken = framework.unparsable(self, &missing, ran)?;
         let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
         if !files.is_empty() && files.iter().all(|file| file.status == CoverageStatus::Excluded) {
-            notes.push(unknown("the coverage settings leave out all files in scope"));
+            notes.push(no_coverage("the coverage settings leave out all files in scope"));
             return Ok(Coverage::Unknown);
         }
         notes.extend(scope::notes(&files));
@@ -245,15 +274,15 @@ impl TestRun<'_> {
     }
 }
 
-/// Why there are no figures although a coverage tool is there.
-fn unknown(why: &str) -> Note {
+/// Why there is no coverage although a coverage tool is installed.
+fn no_coverage(why: &str) -> Note {
     Note {
         what: format!("{why}: only the pass rate is known"),
-        fix: Some("look at what the coverage settings omit, include and exclude".to_owned()),
+        fix: Some("check what the coverage settings omit, include and exclude".to_owned()),
     }
 }
 
-/// The bytes of a report; `None` when there is none, or an empty one that was begun and never written.
+/// The bytes of a report; `None` when the file is missing or empty.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -270,14 +299,13 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
     Ok((!bytes.is_empty()).then_some(bytes))
 }
 
-/// Words of a command line.
-pub(crate) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
-    words.into_iter().map(OsString::from).collect()
+pub(crate) fn os_args<const N: usize>(args: [&str; N]) -> Vec<OsString> {
+    args.into_iter().map(OsString::from).collect()
 }
 
-/// `name=path` as one word.
+/// `name=path` as one argument.
 pub(crate) fn option(name: &str, value: &Path) -> OsString {
-    let mut word = OsString::from(format!("{name}="));
-    word.push(value);
-    word
+    let mut option = OsString::from(format!("{name}="));
+    option.push(value);
+    option
 }

@@ -1,7 +1,7 @@
-//! Starts one program of a test run and sees to its end, with all that it started. Keeps the beginning and the end of
-//! what it prints, never all of it. Reads no report.
+//! Runs one program of a test run, and ends it with everything that it started. Keeps only the beginning and the end of its
+//! output.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -15,10 +15,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use wavecrew_process::end_process_trees;
 use wavecrew_process::process_table::{self, Entry};
-use wavecrew_process::{end_processes, self_and_ancestors};
 
-/// Set in every process of a test run, so that one which left its group is still found.
+use crate::framework::all_facts;
+
+/// Set in every process of a test run, to find processes that left their group.
 const MARK: &str = "WAVECREW_MEASURE";
 
 #[derive(Debug, Clone)]
@@ -27,7 +29,7 @@ pub struct Step {
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub env: Vec<(&'static str, OsString)>,
-    /// Where standard output goes as well, up to a limit: some tools print their report.
+    /// Also receives standard output, up to a limit: some tools print their report.
     pub copy_to: Option<PathBuf>,
 }
 
@@ -36,18 +38,18 @@ pub enum Ended {
     Code(i32),
     Signal(i32),
     TimedOut,
-    /// The caller asked for it.
+    /// By the caller.
     Stopped,
 }
 
 #[derive(Debug)]
 pub struct Ran {
     pub ended: Ended,
-    /// Standard output and error as they came, with a line in place of what was left out.
+    /// Standard output and error; a line replaces what was left out.
     pub output: String,
 }
 
-/// Runs until the program ends, the deadline passes or `stop` becomes readable. No process of it is left afterwards.
+/// Runs until the program ends, the deadline passes or `stop` becomes readable. Leaves no process behind.
 pub fn run(program: &Step, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> io::Result<Ran> {
     let mark = mark();
     let (reader, writer) = io::pipe()?;
@@ -61,45 +63,30 @@ pub fn run(program: &Step, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> i
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .process_group(0);
-    // A report on standard output must not be mixed with complaints.
+    // A report on standard output must not be mixed with error messages.
     if copy.is_some() {
         command.stderr(Stdio::null());
     } else {
         command.stderr(writer.try_clone()?);
     }
-    for name in FOREIGN {
+    // An outer test run may be running this very program.
+    for name in all_facts().flat_map(|facts| facts.process_variables) {
         command.env_remove(name);
     }
     let mut child = command.spawn()?;
     drop((command, writer));
-    let listener = thread::spawn(move || listen(reader, copy));
+    let reader = thread::spawn(move || read_output(reader, copy));
     let waited = wait(&child, deadline, stop);
     end_tree(&child, &mark);
     let status = child.wait()?;
-    let output = listener.join().unwrap_or_default();
+    let output = reader.join().unwrap_or_default();
     Ok(Ran {
         ended: waited?.unwrap_or_else(|| ended(status)),
         output,
     })
 }
 
-/// What an outer test run, which may be running this very program, tells its own processes.
-const FOREIGN: &[&str] = &[
-    "COVERAGE_PROCESS_START",
-    "JEST_WORKER_ID",
-    "NEXTEST",
-    "NEXTEST_EXECUTION_MODE",
-    "NEXTEST_PROFILE",
-    "NEXTEST_RUN_ID",
-    "NODE_V8_COVERAGE",
-    "PYTEST_CURRENT_TEST",
-    "PYTEST_XDIST_WORKER",
-    "VITEST",
-    "VITEST_POOL_ID",
-    "VITEST_WORKER_ID",
-];
-
-/// What the marks of this process' runs begin with: a later process of the same number has another.
+/// The prefix of the marks of this process's runs. A later process with the same pid has another.
 pub fn run_name() -> String {
     let me = rustix::process::getpid();
     let start = process_table::entry(me).map_or(0, |e| e.start_time);
@@ -121,7 +108,7 @@ fn wait(child: &Child, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> io::R
         }
         let mut fds = vec![PollFd::new(&pidfd, PollFlags::IN)];
         fds.extend(stop.as_ref().map(|fd| PollFd::new(fd, PollFlags::IN)));
-        // A deadline that no clock can hold is asked for again an hour later.
+        // A timeout may be too long for the system: wait for an hour, and check again.
         let time = Timespec::try_from(left.min(Duration::from_hours(1))).map_err(io::Error::other)?;
         match poll(&mut fds, Some(&time)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -143,24 +130,24 @@ fn ended(status: ExitStatus) -> Ended {
     }
 }
 
-/// The group, whoever carries the mark, and all below them.
+/// Ends the group, all processes with the mark, and their descendants.
 fn end_tree(child: &Child, mark: &str) {
     let group = Pid::from_child(child).as_raw_pid();
-    end_with_all_below(|| {
+    end_process_trees(|| {
         let all = process_table::all().into_iter();
         all.filter(|e| e.group == group || marked(e).is_some_and(|value| value == mark.as_bytes()))
             .collect()
     });
 }
 
-/// All runs of a process that is gone: whoever carries one of its marks, their groups, and all below them.
+/// Ends all runs of a process that is gone: processes with one of its marks, their groups, and their descendants.
 pub fn end_runs_of(name: &str) {
     let prefix = format!("{name}.");
     let mut groups = HashSet::new();
-    end_with_all_below(|| {
+    end_process_trees(|| {
         let all = process_table::all();
         let is_marked = |e: &Entry| marked(e).is_some_and(|value| value.starts_with(prefix.as_bytes()));
-        // Who leads a group gave it its number; other groups may have been there before the run.
+        // A marked group leader belongs to the run; other groups may be older than the run.
         groups.extend(
             all.iter()
                 .filter(|e| e.group == e.pid.as_raw_pid() && is_marked(e))
@@ -176,26 +163,12 @@ fn marked(e: &Entry) -> Option<Vec<u8>> {
     process_table::environment_variable(e.pid, MARK)
 }
 
-fn end_with_all_below(mut roots: impl FnMut() -> Vec<Entry>) {
-    let spared = self_and_ancestors();
-    let members = || -> Vec<Entry> {
-        let mut found = HashMap::new();
-        for e in roots() {
-            for e in process_table::descendants(e.pid).into_iter().chain([e]) {
-                found.insert(e.pid, e);
-            }
-        }
-        found.into_values().filter(|e| !spared.contains(&e.pid)).collect()
-    };
-    end_processes(members, thread::sleep);
-}
-
-/// Of what a program prints, this much of the beginning and of the end is kept.
+/// This many bytes of the beginning and of the end of a program's output are kept.
 const KEPT: usize = 64 * 1024;
-/// A report larger than this is no report of a test run that anybody can use.
+/// Larger reports are refused.
 pub const REPORT_LIMIT: u64 = 256 * 1024 * 1024;
 
-fn listen(mut from: PipeReader, mut copy: Option<File>) -> String {
+fn read_output(mut from: PipeReader, mut copy: Option<File>) -> String {
     let mut head = Vec::new();
     let mut tail: VecDeque<u8> = VecDeque::new();
     let mut total = 0u64;

@@ -1,4 +1,4 @@
-//! What every process that runs tests needs: a folder for builds, and a way to be stopped.
+//! What every process that runs tests needs: a build cache, and a way to be stopped.
 
 use std::env;
 use std::io;
@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::watchdog::Watchdog;
 
-/// Where compilers keep their builds between runs.
+/// Where compilers keep their build output between runs.
 pub fn cache_folder() -> PathBuf {
     let own = env::var_os("XDG_CACHE_HOME")
         .filter(|value| !value.is_empty())
@@ -20,13 +20,13 @@ pub fn cache_folder() -> PathBuf {
     base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
 }
 
-/// Readable on SIGINT and SIGTERM: frameworks run in process groups of their own and do not receive them. A watcher
+/// Becomes readable on SIGINT and SIGTERM: frameworks run in their own process groups and do not receive them. A watchdog
 /// process ends the frameworks when this process is killed.
 pub fn stop_on_signals() -> io::Result<OwnedFd> {
     static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
-    let mut watch = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
-    if watch.is_none() {
-        *watch = Some(Watchdog::start(&env::current_exe()?)?);
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if watchdog.is_none() {
+        *watchdog = Some(Watchdog::start(&env::current_exe()?)?);
     }
     let (ours, theirs) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

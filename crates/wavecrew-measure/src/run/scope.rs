@@ -1,5 +1,4 @@
-//! Puts what a coverage tool reported beside the files that were asked for. A file that the tool is silent about is never
-//! dropped from the figures without a word.
+//! Matches a coverage report with the files in scope. A file that the report does not name is never dropped silently.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,16 +6,16 @@ use std::path::{Component, Path, PathBuf};
 use crate::measurement::{CoverageStatus, FileCoverage, LineRange, Note, Ratio};
 use crate::report::HitsByFile;
 
-/// What the silence of a tool about a file means.
+/// What it means when a report does not name a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenMissing {
-    /// It was told to report files that no test loads, so its settings leave this one out.
+    /// The tool also reports files that no test loads, so the project's settings exclude it.
     Excluded,
-    /// It only reports what was loaded.
+    /// The tool reports only files that tests load.
     NotLoaded,
 }
 
-/// The scoped files that the report does not name.
+/// The files in scope that the report does not name.
 pub fn missing(hits: &HitsByFile, scope: &[PathBuf], root: &Path) -> Vec<PathBuf> {
     let unnamed = |file: &&PathBuf| name_of(file, hits, root).is_none();
     scope.iter().filter(unnamed).cloned().collect()
@@ -32,21 +31,21 @@ pub fn count(
 ) -> Vec<FileCoverage> {
     let mut files = Vec::with_capacity(scope.len());
     for file in scope {
-        let path = shown(&file.to_string_lossy(), root);
+        let path = relative_path(&file.to_string_lossy(), root);
         let name = name_of(file, &hits, root);
         files.push(match name.and_then(|name| hits.remove(&name)) {
             Some(hits) => hits.into_coverage(path),
-            None if broken.contains(file) => silent(file, path, CoverageStatus::Broken),
+            None if broken.contains(file) => unreported(file, path, CoverageStatus::Broken),
             None => match when_missing {
-                WhenMissing::Excluded => silent(file, path, CoverageStatus::Excluded),
-                WhenMissing::NotLoaded => silent(file, path, CoverageStatus::NotLoaded),
+                WhenMissing::Excluded => unreported(file, path, CoverageStatus::Excluded),
+                WhenMissing::NotLoaded => unreported(file, path, CoverageStatus::NotLoaded),
             },
         });
     }
     files
 }
 
-fn silent(file: &Path, path: String, status: CoverageStatus) -> FileCoverage {
+fn unreported(file: &Path, path: String, status: CoverageStatus) -> FileCoverage {
     let lines = match status {
         CoverageStatus::Excluded | CoverageStatus::Measured => Vec::new(),
         CoverageStatus::NotLoaded | CoverageStatus::Broken => code_lines(file),
@@ -83,11 +82,11 @@ fn code_lines(file: &Path) -> Vec<u32> {
         .collect()
 }
 
-/// How the report calls a file: its path, absolute or from the root, or, as Go has it, a path that ends like it.
+/// The name of a file in the report: its path, absolute or from the root, or, in Go, a path that ends like it.
 fn name_of(file: &Path, hits: &HitsByFile, root: &Path) -> Option<String> {
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let same = |name: &str| {
-        let path = plain(&root.join(name));
+        let path = normalised(&root.join(name));
         path == *file || path == real || path.canonicalize().is_ok_and(|path| path == real)
     };
     if let Some(name) = hits.keys().find(|name| same(name)) {
@@ -99,8 +98,8 @@ fn name_of(file: &Path, hits: &HitsByFile, root: &Path) -> Option<String> {
         .cloned()
 }
 
-/// Without `.` and `..`, by text alone.
-fn plain(path: &Path) -> PathBuf {
+/// Without `.` and `..`; does not read the disk.
+fn normalised(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -114,15 +113,15 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// A path as people write it: from the project's root where it lies below it.
-pub fn shown(path: &str, root: &Path) -> String {
+/// Relative to the project's root if it is below it.
+pub fn relative_path(path: &str, root: &Path) -> String {
     match Path::new(path).strip_prefix(root) {
         Ok(below) => below.to_string_lossy().into_owned(),
         Err(_) => path.to_owned(),
     }
 }
 
-/// What the status of the files means for the figures.
+/// Explains which files are not measured, and why.
 pub fn notes(files: &[FileCoverage]) -> Vec<Note> {
     let names_of = |status| -> Vec<&str> {
         files
@@ -131,7 +130,7 @@ pub fn notes(files: &[FileCoverage]) -> Vec<Note> {
             .map(|f| f.path.as_str())
             .collect()
     };
-    let told = |status, what: &str, fix: &str| {
+    let note = |status, what: &str, fix: &str| {
         let names = names_of(status);
         (!names.is_empty()).then(|| Note {
             what: format!("{what}: {}", names.join(", ")),
@@ -139,20 +138,20 @@ pub fn notes(files: &[FileCoverage]) -> Vec<Note> {
         })
     };
     [
-        told(
+        note(
             CoverageStatus::Excluded,
-            "left out by the project's coverage settings, and so of the figures",
-            "change the coverage settings of the project to have them counted",
+            "excluded by the project's coverage settings, not counted",
+            "change the project's coverage settings to count them",
         ),
-        told(
+        note(
             CoverageStatus::NotLoaded,
-            "loaded by no test, counted with 0 %",
+            "loaded by no test, counted as 0 %",
             "write a test that imports them",
         ),
-        told(
+        note(
             CoverageStatus::Broken,
-            "cannot be parsed, counted with 0 %",
-            "repair their syntax",
+            "cannot be parsed, counted as 0 %",
+            "fix their syntax",
         ),
     ]
     .into_iter()

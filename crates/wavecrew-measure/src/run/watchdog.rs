@@ -1,5 +1,5 @@
-//! A small process beside one that runs tests. When that is gone, however it went, this one ends the test runs that were left
-//! behind, and itself. It hears of it by the end of a pipe that nobody else holds.
+//! A small process that watches one that runs tests. When that process is gone, for whatever reason, the watchdog ends its test
+//! runs and itself. It notices by the end of a pipe that nobody else holds.
 
 use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt;
@@ -8,37 +8,37 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use super::process::{end_runs_of, run_name};
 
-/// The first word of the watcher's command line; the second names whose runs it ends.
+/// The first argument of a watchdog; the second names the process whose runs it ends.
 pub const WATCHDOG_ARGUMENT: &str = "__watch";
 
-/// Watches over the runs of this process, as long as it lives.
+/// The watchdog of this process.
 #[derive(Debug)]
 pub struct Watchdog {
-    _line: PipeWriter,
+    _pipe: PipeWriter,
     _child: Child,
 }
 
 impl Watchdog {
-    /// `program` is one that calls [`watchdog_main`] when its first word is [`WATCHDOG_ARGUMENT`].
+    /// `program` calls [`watchdog_main`] when its first argument is [`WATCHDOG_ARGUMENT`].
     pub fn start(program: &Path) -> io::Result<Self> {
-        let (theirs, line) = io::pipe()?;
+        let (theirs, pipe) = io::pipe()?;
         let child = Command::new(program)
             .args([WATCHDOG_ARGUMENT, &run_name()])
             .stdin(theirs)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .current_dir("/")
-            // What ends the group of its starter is not to end it.
+            // A signal to the starter's group must not end it.
             .process_group(0)
             .spawn()?;
         Ok(Self {
-            _line: line,
+            _pipe: pipe,
             _child: child,
         })
     }
 }
 
-/// The whole life of a watcher.
+/// The main function of a watchdog.
 pub fn watchdog_main(runs_of: &str) -> ExitCode {
     let mut nothing = [0; 64];
     loop {

@@ -1,46 +1,45 @@
-//! Which tests a change concerns: those that were changed themselves, and those that name a changed file. Names are
-//! compared, nothing is resolved: a test too many costs a little time, all of them are run afterwards anyway.
+//! Finds the tests that a change affects: changed tests, and tests that mention a changed file. Compares names without
+//! resolving imports: a test too many costs a little time, and all tests run afterwards anyway.
 
 use crate::detect::{Project, files, is_test};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that are known by the folder they lie in.
-const OF_FOLDER: [&str; 5] = ["__init__", "__main__", "index", "mod", "main"];
+/// Files that are imported by the name of their folder.
+const NAMED_BY_FOLDER: [&str; 5] = ["__init__", "__main__", "index", "mod", "main"];
 
-/// The test files of a project that a change concerns, sorted. All paths are absolute.
+/// The test files of a project that a change affects, sorted. All paths are absolute.
 pub fn affected_tests(project: &Project, changed: &[PathBuf]) -> Vec<PathBuf> {
     let root = &project.root;
     let changed: Vec<&PathBuf> = changed.iter().filter(|file| file.starts_with(root)).collect();
     let sources = changed.iter().filter(|file| !is_test(file, root));
     let names: Vec<String> = sources.clone().filter_map(|file| name_of(file, root)).collect();
     let folders: Vec<&Path> = sources.filter_map(|file| file.parent()).collect();
-    let concerned = |test: &PathBuf| {
+    let is_affected = |test: &PathBuf| {
         if changed.contains(&test) {
             return true;
         }
-        // Tests of a package lie beside what they test, and need not name it.
-        let beside = test.extension().is_some_and(|ending| ending == "go")
+        let beside = project.framework.facts().tests_beside_source
             && test.parent().is_some_and(|folder| folders.contains(&folder));
         beside
             || !names.is_empty()
                 && fs::read_to_string(test).is_ok_and(|text| names.iter().any(|name| mentions(&text, name)))
     };
     let tests = files(root).into_iter().filter(|file| is_test(file, root));
-    tests.filter(concerned).collect()
+    tests.filter(is_affected).collect()
 }
 
-/// What a test would call a file when it takes it in.
+/// The name by which a test imports a file.
 fn name_of(file: &Path, root: &Path) -> Option<String> {
     let stem = file.file_stem()?.to_str()?;
-    if !OF_FOLDER.contains(&stem) {
+    if !NAMED_BY_FOLDER.contains(&stem) {
         return Some(stem.to_owned());
     }
     let folder = file.parent().filter(|folder| *folder != root)?;
     Some(folder.file_name()?.to_str()?.to_owned())
 }
 
-/// Whether a text has the name as a word of its own.
+/// Whether a text contains the name as a whole word.
 fn mentions(text: &str, name: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
     use crate::detect::by_project;
 
-    fn concerned(files: &[(&str, &str)], changed: &[&str]) -> Vec<String> {
+    fn affected(files: &[(&str, &str)], changed: &[&str]) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let top = folder.path().canonicalize().expect("a folder");
         for (name, text) in files {
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_of_a_change() {
+    fn affected_tests_are_found_by_name() {
         let python = &[
             ("pytest.ini", "[pytest]\n"),
             ("app/__init__.py", ""),
@@ -125,7 +124,7 @@ mod tests {
                 &["cli/cli_test.go", "store/more_test.go"],
             ),
         ] {
-            assert_eq!(concerned(files, changed), expected, "{changed:?}");
+            assert_eq!(affected(files, changed), expected, "{changed:?}");
         }
     }
 }

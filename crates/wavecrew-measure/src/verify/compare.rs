@@ -1,22 +1,22 @@
-//! What a change did to a project: its state before and after, test by test where that is known. Pure.
+//! Compares the states of a project before and after a change, test by test where that is known.
 
 use super::{CommandOutcome, ProjectState, SuiteResult, TestResult};
 use crate::measurement::TestId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Named in a complaint; more are counted.
-const NAMED: usize = 10;
+/// A complaint names this many tests; it only counts the rest.
+const NAMED_LIMIT: usize = 10;
 
 /// The difference between two states.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// What was good, or was not there, and fails now: tests by name, `build`, or a command line.
+    /// Passed or did not exist before, and fails now: tests by name, `build`, or a command line.
     pub newly_failing: Vec<Failing>,
     pub fixed: Vec<String>,
     /// Failed before and fails now.
     pub still_failing: Vec<Failing>,
-    /// Tests that passed before and are not run any more: deleted or skipped.
+    /// Tests that passed before and no longer run: deleted or skipped.
     pub lost: Vec<String>,
     /// Nothing could be checked.
     pub unverified: bool,
@@ -29,7 +29,7 @@ pub struct Failing {
 }
 
 impl Comparison {
-    /// What has to be mended before the change can be accepted, in words for whoever made it.
+    /// What must be fixed before the change can be accepted, for its author.
     pub fn complaint(&self) -> Option<String> {
         let mut parts = Vec::new();
         if !self.newly_failing.is_empty() {
@@ -57,8 +57,8 @@ impl Comparison {
 }
 
 fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    let text = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(NAMED_LIMIT);
+    let text = names.take(NAMED_LIMIT).collect::<Vec<_>>().join(", ");
     if more == 0 {
         text
     } else {
@@ -98,10 +98,10 @@ pub fn compare(before: &ProjectState, after: &ProjectState) -> Comparison {
             command(&mut found, line, before, outcome);
         }
         (SuiteResult::Measured { tests: before }, SuiteResult::None) => {
-            let green = before.iter().filter(|(_, went)| **went == TestResult::Passed);
+            let green = before.iter().filter(|(_, result)| **result == TestResult::Passed);
             found.lost.extend(green.map(|(id, _)| id.to_string()));
         }
-        // What comes before the tests has failed, and was told above.
+        // The setup or build failed, which is reported above.
         (_, SuiteResult::NotRun)
         | (SuiteResult::None | SuiteResult::Command { .. } | SuiteResult::NotRun, SuiteResult::None) => {}
     }
@@ -132,14 +132,14 @@ fn tests(
     before: &BTreeMap<TestId, TestResult>,
     after: &BTreeMap<TestId, TestResult>,
 ) {
-    for (id, went) in after {
+    for (id, result) in after {
         let name = id.to_string();
-        match (before.get(id), went) {
+        match (before.get(id), result) {
             (Some(TestResult::Failed { .. }), TestResult::Failed { message }) => {
                 found.still_failing.push(Failing {
                     name,
                     message: message.clone(),
-                })
+                });
             }
             (Some(TestResult::Passed | TestResult::NotCounted) | None, TestResult::Failed { message }) => {
                 found.newly_failing.push(Failing {
@@ -155,6 +155,6 @@ fn tests(
     }
     let gone = before
         .iter()
-        .filter(|(id, went)| **went == TestResult::Passed && !after.contains_key(id));
+        .filter(|(id, result)| **result == TestResult::Passed && !after.contains_key(id));
     found.lost.extend(gone.map(|(id, _)| id.to_string()));
 }

@@ -1,12 +1,13 @@
-//! Finds the commands that build and test a project: what its owner says, else what its files say.
+//! Finds the commands that build and test a project: the owner's settings, else what the project's files show.
 
 use super::CommandSettings;
 use crate::detect::{Certainty, Project, by_project};
+use crate::framework::all_facts;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// What is run, in this order.
+/// The commands, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
     pub setup: Option<String>,
@@ -17,13 +18,13 @@ pub struct Commands {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TestMethod {
     None,
-    /// Frameworks that tell test by test.
+    /// Frameworks that report single tests.
     Measured {
         projects: Vec<Project>,
-        /// What the project calls its tests, for when a framework does not run.
+        /// The project's own test command, if a framework does not run.
         otherwise: Option<String>,
     },
-    /// A command that tells by its exit code.
+    /// A command whose exit code is the result.
     Command {
         line: String,
     },
@@ -32,9 +33,8 @@ pub enum TestMethod {
 /// What npm puts into every new project.
 const PLACEHOLDER: &str = "no test specified";
 
-/// Finds the commands of the project in a folder. The folder is absolute.
+/// The folder is absolute.
 pub fn find_commands(folder: &Path, settings: &CommandSettings) -> Commands {
-    let has = |name: &str| folder.join(name).is_file();
     let scripts = scripts(folder);
     let targets = targets(folder);
     let script = |name: &str| {
@@ -52,8 +52,11 @@ pub fn find_commands(folder: &Path, settings: &CommandSettings) -> Commands {
         .build
         .clone()
         .or_else(|| script("build"))
-        .or_else(|| has("Cargo.toml").then(|| "cargo build --all-targets".to_owned()))
-        .or_else(|| has("go.mod").then(|| "go build ./...".to_owned()))
+        .or_else(|| {
+            let mut builds = all_facts().filter_map(|facts| facts.build);
+            let (_, command) = builds.find(|(manifest, _)| folder.join(manifest).is_file())?;
+            Some(command.to_owned())
+        })
         .or_else(|| target("build"));
     let own = script("test")
         .or_else(|| target("test"))
@@ -83,19 +86,18 @@ fn scripts(folder: &Path) -> Value {
 
 /// The program that runs scripts of `package.json`, by the lock file it leaves.
 fn manager(folder: &Path) -> &'static str {
-    let has = |name: &str| folder.join(name).is_file();
-    if has("pnpm-lock.yaml") {
-        "pnpm"
-    } else if has("yarn.lock") {
-        "yarn"
-    } else if has("bun.lock") || has("bun.lockb") {
-        "bun"
-    } else {
-        "npm"
-    }
+    let lock_files = [
+        ("pnpm-lock.yaml", "pnpm"),
+        ("yarn.lock", "yarn"),
+        ("bun.lock", "bun"),
+        ("bun.lockb", "bun"),
+    ];
+    let mut managers = lock_files.into_iter();
+    let found = managers.find(|(file, _)| folder.join(file).is_file());
+    found.map_or("npm", |(_, manager)| manager)
 }
 
-/// Targets of a makefile that are written as such.
+/// Explicit targets of a makefile.
 fn targets(folder: &Path) -> Vec<String> {
     let text = ["GNUmakefile", "makefile", "Makefile"]
         .iter()

@@ -1,5 +1,5 @@
-//! Whether a project still builds and its tests still pass: finds its own commands, runs them in a folder, and compares
-//! what came of it with another time. Knows nothing of who changed what in between.
+//! Checks whether a project still builds and its tests still pass: finds its own commands, runs them in a folder, and compares the
+//! results with an earlier state.
 
 mod affected;
 mod compare;
@@ -14,20 +14,20 @@ pub use find::{Commands, TestMethod, find_commands};
 use crate::detect::Project;
 use crate::measurement::TestId;
 use crate::run::process::{self, Ended, Step};
-use crate::run::{Collect, MeasureError, Request, Runner, TestOrder};
+use crate::run::{MeasureError, Request, Runner};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Of what a command that failed printed, this much is kept: its end.
-const TOLD: usize = 4000;
+/// This much of the output of a failed command is kept: its end.
+const OUTPUT_LIMIT: usize = 4000;
 
-/// What a project's owner says in place of what would be found.
+/// Commands that the project's owner sets in place of detected ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandSettings {
-    /// Run first: what a fresh copy needs before it can be built.
+    /// Runs first: what a fresh copy needs before it can be built.
     pub setup: Option<String>,
     pub build: Option<String>,
     pub test: Option<String>,
@@ -69,7 +69,7 @@ pub enum TestResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SuiteResult {
-    /// There is nothing to run.
+    /// The project has no tests.
     None,
     /// Test by test.
     Measured {
@@ -86,7 +86,7 @@ pub enum SuiteResult {
     NotRun,
 }
 
-/// What was found at one time.
+/// The state of a project at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProjectState {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,34 +97,32 @@ pub struct ProjectState {
 }
 
 impl ProjectState {
-    /// Whether something was there to be checked.
+    /// Whether there was anything to check.
     pub fn has_checks(&self) -> bool {
         self.build.is_some() || !matches!(self.tests, SuiteResult::None)
     }
 }
 
-/// Runs what was found, in a folder. Every process is gone when this returns; red tests and broken builds are no errors.
+/// Runs the commands in a folder. Every process has ended when this returns; failing tests and builds are not errors.
 pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<ProjectState, MeasureError> {
     let mut state = ProjectState {
         setup: None,
         build: None,
         tests: SuiteResult::NotRun,
     };
-    if let Some(line) = &commands.setup {
-        let outcome = command(line, folder, runner)?;
-        let good = outcome.is_good();
-        state.setup = Some(outcome);
-        if !good {
-            return Ok(state);
-        }
+    let outcome_of = |line: &Option<String>| {
+        let outcome = line.as_ref().map(|line| command(line, folder, runner));
+        outcome.transpose()
+    };
+    let failed =
+        |outcome: &Option<CommandOutcome>| outcome.as_ref().is_some_and(|outcome| !outcome.is_good());
+    state.setup = outcome_of(&commands.setup)?;
+    if failed(&state.setup) {
+        return Ok(state);
     }
-    if let Some(line) = &commands.build {
-        let outcome = command(line, folder, runner)?;
-        let good = outcome.is_good();
-        state.build = Some(outcome);
-        if !good {
-            return Ok(state);
-        }
+    state.build = outcome_of(&commands.build)?;
+    if failed(&state.build) {
+        return Ok(state);
     }
     state.tests = match &commands.tests {
         TestMethod::None => SuiteResult::None,
@@ -136,7 +134,7 @@ pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<Projec
             match measure(projects, folder, runner, |_| Some(Vec::new())) {
                 Ok(tests) => SuiteResult::Measured { tests },
                 Err(error @ (MeasureError::Stopped | MeasureError::TimedOut { .. })) => return Err(error),
-                // The framework says nothing; what the project itself calls its tests may.
+                // The framework writes no report; the project's own test command may work.
                 Err(error) => match otherwise {
                     Some(line) => SuiteResult::Command {
                         line: line.clone(),
@@ -150,8 +148,8 @@ pub fn run(commands: &Commands, folder: &Path, runner: &Runner) -> Result<Projec
     Ok(state)
 }
 
-/// Runs the tests of projects in a folder: for each those that are chosen, all where none are named, nothing where there
-/// is no choice.
+/// Runs tests of projects in a folder: for each project the test files that `choose` returns, or all if that list is empty, or
+/// none if it returns `None`.
 pub fn measure(
     projects: &[Project],
     folder: &Path,
@@ -163,16 +161,10 @@ pub fn measure(
         let Some(tests) = choose(project) else {
             continue;
         };
-        let request = Request {
-            project,
-            scope: &[],
-            tests: &tests,
-            coverage: Collect::TestsOnly,
-            order: TestOrder::Default,
-        };
+        let request = Request::tests_only(project, &tests);
         let below = project.root.strip_prefix(folder).unwrap_or(Path::new(""));
         for test in runner.measure(&request)?.tests {
-            let went = if test.outcome.is_failing() {
+            let result = if test.outcome.is_failing() {
                 TestResult::Failed {
                     message: end_of(test.outcome.text()),
                 }
@@ -185,7 +177,7 @@ pub fn measure(
             if !below.as_os_str().is_empty() {
                 id.file = below.join(&id.file).to_string_lossy().into_owned();
             }
-            all.insert(id, went);
+            all.insert(id, result);
         }
     }
     Ok(all)
@@ -199,17 +191,18 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<CommandOutcome,
         env: vec![("CI", "true".into()), ("NO_COLOR", "1".into())],
         copy_to: None,
     };
-    let told = runner.stop.as_ref().map(AsFd::as_fd);
-    let ran =
-        process::run(&step, Instant::now() + runner.timeout, told).map_err(|source| MeasureError::Start {
+    let end_now = runner.stop.as_ref().map(AsFd::as_fd);
+    let ran = process::run(&step, Instant::now() + runner.timeout, end_now).map_err(|source| {
+        MeasureError::Start {
             program: step.program.clone(),
             source,
-        })?;
+        }
+    })?;
     let how = match ran.ended {
         Ended::Code(0) => return Ok(CommandOutcome::Passed),
         Ended::Code(code) => format!("exit code {code}"),
         Ended::Signal(signal) => format!("signal {signal}"),
-        Ended::TimedOut => format!("no end after {} s", runner.timeout.as_secs()),
+        Ended::TimedOut => format!("timed out after {} s", runner.timeout.as_secs()),
         Ended::Stopped => return Err(MeasureError::Stopped),
     };
     Ok(CommandOutcome::Failed {
@@ -220,11 +213,11 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<CommandOutcome,
 
 fn end_of(text: &str) -> String {
     let text = text.trim();
-    let from = text.len().saturating_sub(TOLD);
+    let from = text.len().saturating_sub(OUTPUT_LIMIT);
     text[text.ceil_char_boundary(from)..].to_owned()
 }
 
-/// JSON wants names for keys.
+/// Keys in JSON are strings.
 fn by_name<S: serde::Serializer>(tests: &BTreeMap<TestId, TestResult>, s: S) -> Result<S::Ok, S::Error> {
-    s.collect_map(tests.iter().map(|(id, went)| (id.to_string(), went)))
+    s.collect_map(tests.iter().map(|(id, result)| (id.to_string(), result)))
 }

@@ -39,7 +39,7 @@ fn shown(files: &[(&str, &str)], settings: &CommandSettings) -> String {
 }
 
 #[test]
-fn commands_are_found_by_the_files_of_a_project() {
+fn commands_are_found_in_project_files() {
     let none = CommandSettings::default();
     let own = CommandSettings {
         build: Some("./b".to_owned()),
@@ -118,7 +118,7 @@ fn failing() -> TestResult {
 }
 
 #[test]
-fn what_a_change_did_is_told_test_by_test() {
+fn states_are_compared_test_by_test() {
     let before = measured(&[
         ("broken", failing()),
         ("deleted", TestResult::Passed),
@@ -155,7 +155,7 @@ fn what_a_change_did_is_told_test_by_test() {
 }
 
 #[test]
-fn a_build_that_broke_before_is_not_held_against_the_change() {
+fn a_build_that_failed_before_is_not_newly_failing() {
     let state = |build: CommandOutcome| ProjectState {
         setup: None,
         build: Some(build),
@@ -176,7 +176,7 @@ fn a_build_that_broke_before_is_not_held_against_the_change() {
 }
 
 #[test]
-fn commands_are_run_and_tell_by_their_exit_code() {
+fn the_exit_code_of_a_command_is_its_result() {
     let folder = project(&[(
         "Makefile",
         "build:\n\ttest -f good\ntest:\n\techo tested; test -f green\n",
@@ -205,7 +205,7 @@ fn commands_are_run_and_tell_by_their_exit_code() {
 }
 
 #[test]
-fn a_command_without_an_end_is_ended_with_all_it_started() {
+fn a_command_that_hangs_is_ended_with_its_processes() {
     let folder = project(&[]);
     let settings = CommandSettings {
         test: Some("sleep 600 & echo $! > child; wait".to_owned()),
@@ -217,7 +217,7 @@ fn a_command_without_an_end_is_ended_with_all_it_started() {
     };
     let state = run(&find_commands(folder.path(), &settings), folder.path(), &runner).expect("it runs");
     assert!(
-        matches!(&state.tests, SuiteResult::Command { outcome: CommandOutcome::Failed { how, .. }, .. } if how == "no end after 1 s")
+        matches!(&state.tests, SuiteResult::Command { outcome: CommandOutcome::Failed { how, .. }, .. } if how == "timed out after 1 s")
     );
     let child = fs::read_to_string(folder.path().join("child")).expect("it was started");
     let alive = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
@@ -228,7 +228,7 @@ fn a_command_without_an_end_is_ended_with_all_it_started() {
 }
 
 #[test]
-fn nothing_to_run_is_unverified() {
+fn a_project_without_commands_is_unverified() {
     let folder = project(&[("a.txt", "")]);
     let state = run(
         &find_commands(folder.path(), &CommandSettings::default()),

@@ -118,7 +118,7 @@ fn coverage_of_passing_tests_alone() {
         }
         let body =
             "describe('a label', () => { it('is > (no) label?', () => expect(label(1)).toBe('')); });\n";
-        sandbox.write(test, &format!("{head}{body}"));
+        sandbox.write(test, format!("{head}{body}"));
         let project = sandbox.project_of(source);
         let scope = [sandbox.path(source)];
         let request = Request {

@@ -84,7 +84,7 @@ fn a_flaky_test_is_named_and_not_counted() {
     let seen = sandbox.beside("seen");
     sandbox.write(
         "test_mood.py",
-        &format!(
+        format!(
             "import pathlib\n\n\ndef test_mood():\n    seen = pathlib.Path({:?})\n    known = seen.exists()\n    \
              seen.touch()\n    assert not known\n\n\ndef test_steady():\n    assert True\n",
             seen.to_str().unwrap()

@@ -7,9 +7,9 @@ use std::time::Instant;
 use super::orphans::Owner;
 use super::server::Server;
 use super::wire::Answer;
-use super::worker::{LEFTOVER_GRACE, Progress, Sweep};
-use crate::ProcessExit;
+use super::worker::LEFTOVER_GRACE;
 use crate::process_table::{self, Entry};
+use crate::{ProcessExit, Progress, Sweep};
 
 impl Server {
     /// Advances every sweep by one step.

@@ -19,8 +19,8 @@ use super::orphans::{ADOPTED, Orphans, worker_mark};
 use super::packet::{Packet, Received, receive};
 use super::spawn_threads::{MAX_JOBS, SpawnJob, SpawnResult, SpawnThreads};
 use super::wire::{Answer, Malformed, Request, VERSION, decode, decode_key, encode};
-use super::worker::{Sweep, Worker};
-use crate::{KILL_INTERVAL, ProcessExit, end_processes, process_table};
+use super::worker::Worker;
+use crate::{KILL_INTERVAL, ProcessExit, Sweep, end_processes, process_table};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {

@@ -86,4 +86,25 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn answers_are_read_back() {
+        let exited = |status| Answer::Exited { status, leftovers: 4 };
+        for answer in [
+            Answer::Ready {
+                version: VERSION,
+                start_time: 3,
+            },
+            Answer::Spawned {
+                pid: 2,
+                start_time: 3,
+            },
+            Answer::SpawnFailed { errno: 2 },
+            exited(ProcessExit::Code(3)),
+            exited(ProcessExit::Signal(9)),
+        ] {
+            assert_eq!(decode(&encode(1, &answer)), Ok((1, answer)));
+        }
+        assert_eq!(decode::<Answer>(b"12345678?"), Err(Malformed));
+    }
 }

@@ -1,4 +1,4 @@
-//! Restores the files that an earlier attempt was measured with, when a later round of a loop is worse.
+//! Restores the measured files of an earlier attempt after a worse round of a loop.
 
 use crate::event_loop::{DriveError, Driver};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use wavecrew_core::id::TaskIx;
-use wavecrew_session::SessionError;
+use wavecrew_session::IoContext;
 
 /// The list of a saved attempt: `rounds/TASK.ATTEMPT/` contains these folders and files of the session.
 #[derive(Deserialize)]
@@ -28,19 +28,13 @@ impl Driver<'_> {
         let Ok(SavedAttempt { folders, files }) = serde_json::from_slice(&text) else {
             return Ok(());
         };
-        let failed = |name: &str| {
-            let path = session.join(name);
-            move |source| SessionError::Io {
-                operation: "restore",
-                path,
-                source,
-            }
-        };
         for folder in folders {
-            restore_folder(&saved.join(&folder), &session.join(&folder)).map_err(failed(&folder))?;
+            let target = session.join(&folder);
+            restore_folder(&saved.join(&folder), &target).context("restore", &target)?;
         }
         for file in files {
-            fs::copy(saved.join(&file), session.join(&file)).map_err(failed(&file))?;
+            let target = session.join(&file);
+            fs::copy(saved.join(&file), &target).context("restore", &target)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::program::{CheckProgram, ResultFormat};
 use crate::event_loop::{DriveError, Driver};
 use crate::worktree::WorktreeError;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::id::TaskIx;
@@ -35,16 +36,7 @@ impl Driver<'_> {
         let Some(kind) = kind else {
             return Ok(());
         };
-        let folder = match self.workers.get(&worker) {
-            Some(worker) => Ok(worker.folder.clone()),
-            None => self.session.task_folder(&id),
-        };
-        let branch = ledger.task(task).open_worktree().map(|tree| tree.branch.clone());
-        let folder = folder.and_then(|path| match branch {
-            Some(branch) if !path.is_dir() => Err(WorktreeError::Gone { path, branch }.to_string()),
-            Some(_) | None => Ok(path),
-        });
-        let folder = match folder {
+        let folder = match self.check_folder(worker, task) {
             Ok(folder) => folder,
             Err(error) => {
                 self.claim_checked(worker, CheckOutcome::Contradicted(error));
@@ -79,5 +71,21 @@ impl Driver<'_> {
             result: ResultFormat::Report,
         };
         self.start_check_program(worker, program)
+    }
+
+    /// The folder in which a task is checked: that of its worker.
+    fn check_folder(&mut self, worker: WorkerId, task: TaskIx) -> Result<PathBuf, String> {
+        let ledger = self.engine.ledger();
+        let path = match self.workers.get(&worker) {
+            Some(worker) => worker.folder.clone(),
+            None => self.session.task_folder(ledger.plan().id(task))?,
+        };
+        match ledger.task(task).open_worktree() {
+            Some(tree) if !path.is_dir() => {
+                let branch = tree.branch.clone();
+                Err(WorktreeError::Gone { path, branch }.to_string())
+            }
+            Some(_) | None => Ok(path),
+        }
     }
 }

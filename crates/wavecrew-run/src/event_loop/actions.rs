@@ -10,7 +10,7 @@ use std::io;
 use wavecrew_core::engine::{Action, Input, Question};
 use wavecrew_core::event::Event;
 use wavecrew_core::id::TaskIx;
-use wavecrew_session::{SessionError, atomic};
+use wavecrew_session::{IoContext, atomic};
 
 impl Driver<'_> {
     pub(super) fn perform(&mut self, actions: Vec<Action>) -> Result<(), DriveError> {
@@ -101,14 +101,10 @@ impl Driver<'_> {
     /// Removes what a finished wave no longer needs.
     fn clean_up_wave(&mut self, wave: u32) -> Result<(), DriveError> {
         self.remove_processed_reports()?;
-        match fs::remove_file(self.session.dir.wave_csv(wave)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SessionError::Io {
-                operation: "remove",
-                path: self.session.dir.wave_csv(wave),
-                source: error,
-            }
-            .into()),
-            Ok(()) | Err(_) => Ok(()),
+        let path = self.session.dir.wave_csv(wave);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => Ok(removed.context("remove", &path)?),
         }
     }
 }

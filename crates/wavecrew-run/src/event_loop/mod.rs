@@ -79,7 +79,7 @@ pub struct Driver<'a> {
     pub(crate) redactor: Rc<Redactor>,
     pub(crate) guardian: Guardian,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
-    /// The worker of each process, and what tells its output readers about its state.
+    /// The worker of each process, and the sender that informs its output readers.
     pub(crate) processes: HashMap<u64, (WorkerId, watch::Sender<ProcessState>)>,
     /// Processes whose pipes are not watched yet, and since when, oldest first.
     pub(crate) unwatched: VecDeque<(Instant, u64)>,
@@ -93,7 +93,7 @@ pub struct Driver<'a> {
     pub(crate) shared_notes: SharedNotes,
     pub(crate) packed_files: PackedFiles,
     pub(crate) agent_files: AgentFiles,
-    /// Agents that ignore their settings, as the person knows.
+    /// Agents that ignore their settings: the person has been warned.
     pub(crate) settings_warnings: BTreeSet<String>,
     pub(crate) attempts: Attempts,
     pub(crate) pools: SharedPools,
@@ -101,7 +101,7 @@ pub struct Driver<'a> {
     pub(crate) journal_sync: JournalSync,
     /// The work of at least one task is merged.
     pub(crate) any_merged: bool,
-    /// SubmitOutcome reports that can be removed once their results are durable.
+    /// Submitted reports that can be removed once their results are durable.
     pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::ClosedAttempt)>,
     pub(crate) worker_events: UnboundedSender<WorkerEvent>,
     pub(crate) answers: UnboundedSender<(u32, Answer)>,
@@ -148,7 +148,7 @@ impl<'a> Driver<'a> {
         let syncer = session.journal.syncer();
         let clock = Clock::start();
         let agent_files = AgentFiles::of_session(&session.dir);
-        // Those of workers of an earlier run.
+        // An earlier run may have left some.
         agent_files.remove();
         let mut driver = Self {
             pools: SharedPools::new(&context.pools, clock.now()),

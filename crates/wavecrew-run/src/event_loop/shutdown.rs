@@ -1,16 +1,15 @@
 //! The end of a run: ends every process and writes the final files.
 
 use super::run_loop::TICK;
-use crate::event_loop::DriveError;
-use crate::event_loop::Driver;
-use crate::session::report;
+use crate::event_loop::{DriveError, Driver};
+use crate::session::{OpenSession, report};
 use crate::table::render;
 use crate::worktree::tasks::{remove_all_merged, session_worktrees};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
-use wavecrew_session::{PublishOutcome, SessionState, atomic};
+use wavecrew_session::{PublishOutcome, SessionState, TableFile, atomic};
 
 /// How often the final table is published again while somebody is writing it.
 const PUBLISH_TRIES: usize = 20;
@@ -43,34 +42,45 @@ impl Driver<'_> {
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
         self.agent_files.remove();
-        let ledger = self.engine.ledger();
-        for notice in remove_all_merged(&session_worktrees(&self.session), ledger) {
+        for notice in remove_all_merged(&session_worktrees(&self.session), self.engine.ledger()) {
             self.context.reporter.notice(&notice);
         }
-        let bytes = render(ledger);
-        if let Some(mut table) = table {
-            for _ in 0..PUBLISH_TRIES {
-                match table.publish(&bytes)? {
-                    // An edit stays in place: the next run applies it.
-                    PublishOutcome::Published | PublishOutcome::TableEdit(_) => break,
-                    PublishOutcome::StillChanging => tokio::time::sleep(TICK).await,
-                }
+        self.session.info.state = session_state(&ending);
+        write_final_files(&self.session, self.engine.ledger(), table).await?;
+        Ok((ending, self.engine.into_ledger()))
+    }
+}
+
+async fn write_final_files(
+    session: &OpenSession,
+    ledger: &Ledger,
+    table: Option<TableFile>,
+) -> Result<(), DriveError> {
+    let bytes = render(ledger);
+    if let Some(mut table) = table {
+        for _ in 0..PUBLISH_TRIES {
+            match table.publish(&bytes)? {
+                // An edit stays in place: the next run applies it.
+                PublishOutcome::Published | PublishOutcome::TableEdit(_) => break,
+                PublishOutcome::StillChanging => tokio::time::sleep(TICK).await,
             }
         }
-        self.session.info.state = match ending {
-            RunOutcome::Completed => SessionState::Completed,
-            RunOutcome::Failed => SessionState::Failed,
-            RunOutcome::Interrupted | RunOutcome::LimitReached { .. } | RunOutcome::Blocked { .. } => {
-                SessionState::Stopped
-            }
-            RunOutcome::Cancelled => SessionState::Cancelled,
-            RunOutcome::Stalled { .. } => SessionState::Stalled,
-        };
-        atomic::write(&self.session.dir.results_csv(), &bytes)?;
-        let mut text = report_markdown(ledger, &self.session.meta());
-        text += &report::sections(&self.session.dir, ledger);
-        atomic::write(&self.session.dir.context_md(), text.as_bytes())?;
-        self.session.dir.write_info(&self.session.info)?;
-        Ok((ending, self.engine.into_ledger()))
+    }
+    atomic::write(&session.dir.results_csv(), &bytes)?;
+    let mut text = report_markdown(ledger, &session.meta());
+    text += &report::sections(&session.dir, ledger);
+    atomic::write(&session.dir.context_md(), text.as_bytes())?;
+    Ok(session.dir.write_info(&session.info)?)
+}
+
+fn session_state(ending: &RunOutcome) -> SessionState {
+    match ending {
+        RunOutcome::Completed => SessionState::Completed,
+        RunOutcome::Failed => SessionState::Failed,
+        RunOutcome::Interrupted | RunOutcome::LimitReached { .. } | RunOutcome::Blocked { .. } => {
+            SessionState::Stopped
+        }
+        RunOutcome::Cancelled => SessionState::Cancelled,
+        RunOutcome::Stalled { .. } => SessionState::Stalled,
     }
 }

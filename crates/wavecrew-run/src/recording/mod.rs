@@ -60,7 +60,7 @@ pub struct Turn {
     /// The number of lines that were dropped because they were too many or too long.
     #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u64,
-    /// SubmitOutcome over MCP or by `wavecrew report`. A report at the end of the output is in `output`.
+    /// Submitted over MCP or by `wavecrew report`. A report at the end of the output is in `output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

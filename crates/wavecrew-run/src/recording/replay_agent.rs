@@ -8,8 +8,8 @@ use crate::agent_name::by_name;
 use std::path::Path;
 use std::rc::Rc;
 use wavecrew_agents::launch::{Launch, Request, Stdin};
-use wavecrew_agents::stream::Usage;
 use wavecrew_agents::{Agent, AttemptAgent, AttemptKey, OutputReader, RecordedEnd, ResumeBy};
+use wavecrew_core::event::TokenUsage;
 
 /// The first argument of a process that replays a turn.
 pub const REPLAY: &str = "__replay";
@@ -32,26 +32,18 @@ impl Agent for ReplayAgent {
         launch(&self.cassette.path, None, request)
     }
 
-    fn listener(&self, _before: Usage) -> Option<OutputReader> {
-        None
-    }
-
-    fn resume_by(&self) -> ResumeBy {
-        ResumeBy::Never
-    }
-
-    fn part(&self, of: &AttemptKey<'_>) -> Option<Result<AttemptAgent, String>> {
-        Some(self.cassette.attempt(of.task, of.attempt).and_then(|turns| {
+    fn for_attempt(&self, key: &AttemptKey<'_>) -> Option<Result<AttemptAgent, String>> {
+        Some(self.cassette.attempt(key.task, key.attempt).and_then(|turns| {
             let first = turns.first().ok_or("the attempt has no turns")?;
             if let End::NotStarted(error) = &first.end {
                 return Err(error.clone());
             }
             let recorded_agent = by_name(&first.agent).ok().filter(|_| !first.agent.starts_with(PREFIX));
-            let differs = !first.print.is_empty() && first.print != of.print;
-            let remark = differs.then(|| {
+            let differs = !first.print.is_empty() && first.print != key.fingerprint;
+            let note = differs.then(|| {
                 format!(
                     "{}: the row or its instruction has changed since the recording; the recording is replayed anyway",
-                    of.task
+                    key.task
                 )
             });
             Ok(AttemptAgent {
@@ -60,7 +52,7 @@ impl Agent for ReplayAgent {
                     turns: turns.to_vec(),
                     recorded_agent,
                 }),
-                remark,
+                note,
             })
         }))
     }
@@ -88,8 +80,8 @@ impl Agent for RecordedAttempt {
         launch
     }
 
-    fn listener(&self, before: Usage) -> Option<OutputReader> {
-        self.recorded_agent.as_ref()?.listener(before)
+    fn output_reader(&self, before: TokenUsage) -> Option<OutputReader> {
+        self.recorded_agent.as_ref()?.output_reader(before)
     }
 
     fn resume_by(&self) -> ResumeBy {
@@ -121,15 +113,12 @@ fn launch(path: &Path, first: Option<&Entry>, request: &Request<'_>) -> Launch {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (offset, attempt) = first.map_or((0, 1), |entry| (entry.offset, entry.attempt));
     Launch {
-        program: program.to_string_lossy().into_owned(),
         args: vec![
             REPLAY.to_owned(),
             path.to_string_lossy().into_owned(),
             offset.to_string(),
             attempt.to_string(),
         ],
-        env: Vec::new(),
-        files: Vec::new(),
-        stdin: Stdin::Text(request.prompt.to_owned()),
+        ..Launch::new(&program.to_string_lossy(), request.prompt)
     }
 }

@@ -10,15 +10,18 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_core::engine::{Ledger, RecoveredReport};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::Plan;
+use wavecrew_core::sheet::Origin;
 use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock, TableFile, atomic,
+    Holder, IoContext, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock,
+    TableFile, atomic,
 };
 
 /// How long an edited table must stay unchanged before the edit counts as finished.
@@ -70,15 +73,14 @@ impl NewSession<'_> {
         let folders: Vec<&str> = self.team.folders.iter().map(String::as_str).collect();
         let dir = SessionDir::create(self.project, self.id_base, &folders)?;
         let lock = dir.lock(&self.holder)?;
+        let plan = self.plan.for_session();
         let mut bytes = Vec::new();
-        self.plan
-            .render(&mut bytes, |_, _| None)
-            .expect("writing to memory");
+        (plan.sheet().write(&mut bytes, Origin::Session)).expect("writing to memory");
         atomic::write(&dir.plan_file(), &bytes)?;
         atomic::write(&dir.team_file(), self.team_text.as_bytes())?;
         let journal = Journal::create(&dir.journal_file())?;
         let mut table = TableFile::open(&dir, EDIT_PAUSE)?;
-        let ledger = dir.read_ledger(self.team.clone(), &[])?;
+        let ledger = Ledger::new(Arc::new(self.team.clone()), plan);
         // Nobody else knows the new folder, so there is no edit to find.
         let _: PublishOutcome = table.publish(&render(&ledger))?;
         let info = info(&dir);
@@ -105,12 +107,7 @@ impl OpenSession {
         } else {
             // Without its journal the session is what its table says.
             let table = dir.tasks_csv();
-            let unreadable = |source| SessionError::Io {
-                operation: "read",
-                path: table.clone(),
-                source,
-            };
-            atomic::write(&dir.plan_file(), &fs::read(&table).map_err(unreadable)?)?;
+            atomic::write(&dir.plan_file(), &fs::read(&table).context("read", &table)?)?;
             // Attempts are counted from 1 again, and must not find reports of the old ones.
             dir.attempts().sweep()?;
             (Journal::create(&dir.journal_file())?, Vec::new())

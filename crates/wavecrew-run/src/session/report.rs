@@ -1,4 +1,4 @@
-//! What a session has to show: the files that its tasks delivered, and how its documents hang together. Reads, never
+//! Sections of the session's report that come from its files: deliverables, suspected defects, commits, the trace. Never
 //! writes.
 
 use crate::checks::claims::delivered;
@@ -23,7 +23,7 @@ pub struct Deliverable<'a> {
     pub path: String,
 }
 
-/// The files that completed tasks owed and left, each once: by the last task that owed it.
+/// The owed files of completed tasks, each once: with the last task that owed it.
 pub fn deliverables<'a>(session: &Path, ledger: &'a Ledger) -> Vec<Deliverable<'a>> {
     let plan = ledger.plan();
     let mut all: Vec<Deliverable<'a>> = Vec::new();
@@ -40,7 +40,7 @@ pub fn deliverables<'a>(session: &Path, ledger: &'a Ledger) -> Vec<Deliverable<'
     all
 }
 
-/// Sections of the report that stand on the files of the session.
+/// The sections as Markdown.
 pub fn sections(dir: &SessionDir, ledger: &Ledger) -> String {
     let session = dir.path();
     let mut text = String::new();
@@ -59,17 +59,13 @@ pub fn sections(dir: &SessionDir, ledger: &Ledger) -> String {
     text + &spending_table(ledger)
 }
 
-/// Defects that workers wrote down, the last word on each place. Tasks whose claims were false have no say.
+/// Suspected defects on the board, the latest entry for each place, without those of tasks with contradicted claims.
 fn defects(dir: &SessionDir, ledger: &Ledger) -> String {
-    let Some(kind) = ledger.team.discoveries.iter().find(|kind| kind.name == DEFECT) else {
-        return String::new();
-    };
-    let key: Vec<String> = kind.key.iter().map(|field| format!("data.{field}")).collect();
-    let Ok(found) = dir.board().read() else {
+    let (Some(_), Ok(found)) = (ledger.team.discovery(DEFECT), dir.board().read()) else {
         return String::new();
     };
     let mut rows = String::new();
-    for entry in found.dedup(|kind| (kind == DEFECT).then_some(&key[..])).entries {
+    for entry in found.dedup(&ledger.team.discoveries).entries {
         if entry.kind != DEFECT || ledger.verdict_of(&entry.worker) == Some(Verdict::Contradicted) {
             continue;
         }

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_session::SessionError;
+use wavecrew_session::{IoContext, SessionError};
 
 /// Writes files that only the user can read: some contain the worker's token.
 pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), SessionError> {
@@ -24,23 +24,15 @@ pub fn write_files(scratch: &Path, files: &[(PathBuf, String)]) -> Result<(), Se
             .mode(0o600)
             .open(path);
         file.and_then(|mut file| file.write_all(content.as_bytes()))
-            .map_err(|source| SessionError::Io {
-                operation: "write",
-                path: path.clone(),
-                source,
-            })?;
+            .context("write", path)?;
     }
     Ok(())
 }
 
 /// Creates a folder that only the user can read.
-pub(super) fn create_private_folder(folder: &Path) -> Result<(), SessionError> {
+pub(crate) fn create_private_folder(folder: &Path) -> Result<(), SessionError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| SessionError::Io {
-        operation: "create",
-        path: folder.to_owned(),
-        source,
-    })
+    made.context("create", folder)
 }
 
 /// Writes the prompt to a file that is also the worker's stdin: no task has to feed it, and a worker may leave it
@@ -57,12 +49,7 @@ pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, SessionError>
         file.rewind()?;
         Ok(file)
     };
-    let failed = |source| SessionError::Io {
-        operation: "write",
-        path: path.to_owned(),
-        source,
-    };
-    write().map(OwnedFd::from).map_err(failed)
+    write().map(OwnedFd::from).context("write", path)
 }
 
 /// Reads and removes the result file, if the worker wrote one.
@@ -83,29 +70,20 @@ pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, SessionErr
         file.take(MAX_REPORT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
         Ok(Some(bytes))
     };
-    let bytes = match read() {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => {
-            remove_any(path);
-            return Ok(None);
-        }
+    let found = match read() {
+        Ok(found) => found,
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO) => {
-                return Err(SessionError::Io {
-                    operation: "read",
-                    path: path.to_owned(),
-                    source: error,
-                });
+                return Err(error).context("read", path);
             }
             Some(Errno::NOENT) => return Ok(None),
-            _ => {
-                remove_any(path);
-                return Ok(None);
-            }
+            _ => None,
         },
     };
-    let _ = fs::remove_file(path);
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    remove_any(path);
+    let text = String::from_utf8_lossy(&found.unwrap_or_default())
+        .trim()
+        .to_owned();
     Ok((!text.is_empty()).then_some(text))
 }
 

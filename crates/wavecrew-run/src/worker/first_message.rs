@@ -4,7 +4,6 @@ use crate::checks::claims::artifacts_complete;
 use crate::event_loop::Driver;
 use crate::worktree::tasks::merged_beside_checkout;
 use rustix::fs::{AtFlags, statat};
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use wavecrew_agents::Redactor;
@@ -130,16 +129,9 @@ fn discoveries(session: &SessionDir, team: &Team, ledger: &Ledger) -> Vec<String
     let Ok(found) = session.board().read() else {
         return Vec::new();
     };
-    let in_data = |key: &Vec<String>| key.iter().map(|field| format!("data.{field}")).collect();
-    let keys: HashMap<&str, Vec<String>> = team
-        .discoveries
-        .iter()
-        .map(|kind| (kind.name.as_str(), in_data(&kind.key)))
-        .collect();
-    let keys = |kind: &str| keys.get(kind).map(Vec::as_slice);
     let mut lines = Vec::new();
     let mut bytes = 0;
-    for mut entry in found.dedup(keys).entries.into_iter().rev() {
+    for mut entry in found.dedup(&team.discoveries).entries.into_iter().rev() {
         let checked = ledger.verdict_of(&entry.worker);
         if checked == Some(Verdict::Contradicted) {
             continue;

@@ -112,103 +112,88 @@ impl Output {
         if let Some(lines) = &self.lines {
             lines.borrow_mut().add(matches!(stream, Stream::Stderr), chunk);
         }
-        match (stream, &self.reader) {
-            (_, None) => self.active.set(true),
-            // Only events count as activity: a hanging agent may still print warnings.
-            (Stream::Stdout, Some(reader)) => {
-                if reader.borrow_mut().read(chunk) {
-                    self.active.set(true);
-                }
-                self.send_outgoing(&mut reader.borrow_mut());
-            }
-            (Stream::Stderr, Some(_)) => {}
+        // If there is a reader, only events count as activity: a hanging agent may still print warnings.
+        let active = match stream {
+            _ if self.reader.is_none() => true,
+            Stream::Stdout => self.with_reader(|reader| reader.read(chunk)),
+            Stream::Stderr => false,
+        };
+        if active {
+            self.active.set(true);
         }
     }
 
+    /// Uses the reader, and sends what it then has for the process. Programs without a reader give the default.
+    fn with_reader<T: Default>(&self, use_it: impl FnOnce(&mut OutputReader) -> T) -> T {
+        let Some(reader) = &self.reader else {
+            return T::default();
+        };
+        let mut reader = reader.borrow_mut();
+        let result = use_it(&mut reader);
+        self.send(reader.take_outgoing());
+        result
+    }
+
     /// An interactive process is there; `input` writes to it.
-    pub fn start_conversation(&self, dialogue: Box<dyn InteractiveProtocol>, input: UnboundedSender<String>) {
-        if let Some(reader) = &self.reader {
-            reader.borrow_mut().start_interactive(dialogue);
+    pub fn start_conversation(&self, protocol: Box<dyn InteractiveProtocol>, input: UnboundedSender<String>) {
+        self.with_reader(|reader| {
+            reader.start_interactive(protocol);
             *self.input.borrow_mut() = Some(input);
-        }
+        });
     }
 
     /// The interactive process has exited, or gets no more messages.
     pub fn end_conversation(&self) {
         *self.input.borrow_mut() = None;
-        if let Some(reader) = &self.reader {
-            reader.borrow_mut().stop_interactive();
-        }
+        self.with_reader(OutputReader::stop_interactive);
     }
 
     /// Whether there is an interactive process.
     pub fn is_interactive(&self) -> bool {
-        self.reader
-            .as_ref()
-            .is_some_and(|reader| reader.borrow().is_interactive())
+        self.with_reader(|reader| reader.is_interactive())
     }
 
     /// Whether the interactive process is in a turn.
     pub fn turn_open(&self) -> bool {
-        self.reader
-            .as_ref()
-            .is_some_and(|reader| reader.borrow().turn_open())
+        self.with_reader(|reader| reader.turn_open())
     }
 
     /// Whether a turn of the interactive process has ended since the last call.
     pub fn take_turn_ended(&self) -> bool {
-        let ended = |reader: &RefCell<OutputReader>| reader.borrow_mut().take_turn_over();
-        self.reader.as_ref().is_some_and(ended)
+        self.with_reader(OutputReader::take_turn_ended)
     }
 
     /// Sends a message to the interactive process.
     pub fn send_message(&self, message: &str) {
-        if let Some(reader) = &self.reader {
-            let mut reader = reader.borrow_mut();
-            reader.start_turn(message);
-            self.send_outgoing(&mut reader);
-        }
+        self.with_reader(|reader| reader.start_turn(message));
     }
 
     /// The worker has reported: changes from now on are edits after the report.
     pub fn note_report(&self) {
-        if let Some(reader) = &self.reader {
-            reader.borrow_mut().note_report();
-        }
+        self.with_reader(OutputReader::note_report);
     }
 
     /// Files that the agent says it changed after its report.
     pub fn edits_after_report(&self) -> Vec<String> {
-        let reader = self.reader.as_ref();
-        reader.map_or_else(Vec::new, |reader| reader.borrow().late_changes().to_vec())
+        self.with_reader(|reader| reader.edits_after_report().to_vec())
     }
 
-    /// The agent's requests since the last call, with their ids.
+    /// The agent's requests since the last call, with their keys.
     pub fn take_requests(&self) -> Vec<(String, WorkerRequest)> {
-        let reader = self.reader.as_ref();
-        reader.map_or_else(Vec::new, |reader| reader.borrow_mut().take_questions())
+        self.with_reader(OutputReader::take_requests)
     }
 
     /// Answers a request of the agent.
-    pub fn reply(&self, request: &str, reply: &Reply) {
-        if let Some(reader) = &self.reader {
-            let mut reader = reader.borrow_mut();
-            reader.reply(request, reply);
-            self.send_outgoing(&mut reader);
-        }
+    pub fn reply(&self, key: &str, reply: &Reply) {
+        self.with_reader(|reader| reader.reply(key, reply));
     }
 
     /// Asks the interactive process to end its turn.
     pub fn interrupt_turn(&self) {
-        if let Some(reader) = &self.reader {
-            let mut reader = reader.borrow_mut();
-            reader.interrupt_turn();
-            self.send_outgoing(&mut reader);
-        }
+        self.with_reader(OutputReader::interrupt_turn);
     }
 
-    fn send_outgoing(&self, reader: &mut OutputReader) {
-        let text = reader.take_outgoing();
+    fn send(&self, text: String) {
         if let Some(input) = self.input.borrow().as_ref().filter(|_| !text.is_empty()) {
             // The exit of the process is reported separately.
             let _ = input.send(text);
@@ -261,18 +246,14 @@ impl Output {
             let held = std::mem::take(&mut self.tail(stream).borrow_mut().held);
             self.write_log(&held);
         }
-        if let Some(reader) = &self.reader {
-            reader.borrow_mut().end_turn();
-        }
+        self.with_reader(OutputReader::end_turn);
     }
 
     /// A new turn starts: earlier output can no longer be a report.
     pub fn start_turn(&self) {
         self.stdout.borrow_mut().bytes.clear();
         self.stderr.borrow_mut().bytes.clear();
-        if let Some(reader) = &self.reader {
-            reader.borrow_mut().next_turn();
-        }
+        self.with_reader(OutputReader::next_turn);
     }
 
     /// The lines printed since the last call; empty when the run is not recorded.
@@ -282,8 +263,7 @@ impl Output {
 
     /// Files that the agent says it wrote.
     pub fn changed_files(&self) -> Vec<String> {
-        let reader = self.reader.as_ref();
-        reader.map_or_else(Vec::new, |reader| reader.borrow().changed().cloned().collect())
+        self.with_reader(|reader| reader.changed().cloned().collect())
     }
 
     /// Activity since the last call. A running tool counts, because it may take long.
@@ -291,8 +271,7 @@ impl Output {
         if self.active.replace(false) {
             return Activity::Output;
         }
-        let tool_runs = |reader: &RefCell<OutputReader>| reader.borrow().summary().open_tools > 0;
-        if self.reader.as_ref().is_some_and(tool_runs) {
+        if self.with_reader(|reader| reader.summary().open_tools > 0) {
             Activity::ToolRunning
         } else {
             Activity::None
@@ -313,34 +292,32 @@ impl Output {
     /// The agent's final message; for programs, their output.
     pub fn final_message(&self) -> Option<String> {
         let text = if let Some(reader) = &self.reader {
-            let reader = reader.borrow();
-            let (text, _) = reader.summary().answer.as_ref()?;
-            text.trim().to_owned()
+            reader.borrow().summary().answer.as_ref()?.0.clone()
         } else {
-            sanitise(&self.stdout.borrow().bytes).trim().to_owned()
+            sanitise(&self.stdout.borrow().bytes)
         };
-        Some(self.redactor.text(&text))
+        Some(self.redactor.text(text.trim()))
     }
 
     /// The conversation, the model and the version, once the agent has named the conversation.
     pub fn conversation(&self) -> Option<(String, Option<String>, Option<String>)> {
-        let reader = self.reader.as_ref()?.borrow();
-        let summary = reader.summary();
-        let conversation = summary.conversation.clone()?;
-        Some((conversation, summary.model.clone(), summary.version.clone()))
+        self.with_reader(|reader| {
+            let summary = reader.summary();
+            let conversation = summary.conversation.clone()?;
+            Some((conversation, summary.model.clone(), summary.version.clone()))
+        })
     }
 
     /// The model, once it is known.
     pub fn model(&self) -> Option<String> {
-        self.reader.as_ref()?.borrow().summary().model.clone()
+        self.with_reader(|reader| reader.summary().model.clone())
     }
 
     /// Why the turn ended, if the agent's stream says so.
     pub fn outcome(&self, end: End, expects: Expects) -> Option<Outcome> {
-        let reader = self.reader.as_ref()?.borrow();
         let stderr = self.stderr.borrow();
         let stderr = String::from_utf8_lossy(stderr.end(SHORT_TAIL));
-        Some(reader.outcome(end, expects, &stderr))
+        self.with_reader(|reader| Some(reader.outcome(end, expects, &stderr)))
     }
 
     /// What the agent wrote about settings that it ignores.
@@ -352,13 +329,12 @@ impl Output {
 
     /// Token usage since the last call.
     pub fn take_usage(&self) -> TokenUsage {
-        let reader = self.reader.as_ref();
-        reader.map_or_else(TokenUsage::default, |reader| reader.borrow_mut().take_spent())
+        self.with_reader(OutputReader::take_usage)
     }
 
     /// Token usage of the running turn, if it has changed.
     pub fn current_usage(&self) -> Option<TokenUsage> {
-        self.reader.as_ref()?.borrow_mut().using()
+        self.with_reader(OutputReader::current_usage)
     }
 
     /// The last line of stderr, or else of stdout, safe to show.
@@ -395,10 +371,10 @@ impl Output {
     pub fn finish(&self) -> Option<Vec<u8>> {
         self.end_turn();
         let mut log = self.log.borrow_mut().take()?;
-        let young = log.take_in_memory();
-        // As above: a log that cannot be written does not fail the run.
+        let text = log.take_in_memory();
+        // A log that cannot be written does not fail the run.
         let _ = log.finish();
-        young
+        text
     }
 }
 

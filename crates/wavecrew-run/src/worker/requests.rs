@@ -1,8 +1,7 @@
 //! Requests of workers during a turn: permissions and questions, in the stream of an interactive worker or as files. Also
 //! collects the token usage of running turns.
 
-use crate::event_loop::DriveError;
-use crate::event_loop::Driver;
+use crate::event_loop::{DriveError, Driver};
 use wavecrew_agents::Redactor;
 use wavecrew_core::engine::{Input, Permission, Reply, WorkerId, WorkerRequest};
 use wavecrew_core::sanitise::sanitise;
@@ -59,7 +58,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let answer = match reply {
-            Reply::Text(words) => words,
+            Reply::Text(text) => text,
             Reply::Permission(Permission::Granted) => "yes",
             Reply::Permission(Permission::Denied) => "no",
         };

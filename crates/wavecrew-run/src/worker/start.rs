@@ -9,15 +9,15 @@ use crate::event_loop::{DriveError, Driver};
 use crate::recording::OutputLines;
 use std::rc::Rc;
 use std::time::Instant;
-use wavecrew_agents::stream::{Usage, UsageScope};
-use wavecrew_agents::{Agent, AttemptKey, ResumeBy};
-use wavecrew_core::engine::{Assignment, Input, Notice, OutputMode, Resume, SpawnError, WorkerId};
+use wavecrew_agents::{Agent, AttemptKey, OutputReader, ResumeBy};
+use wavecrew_core::engine::{Assignment, Input, Notice, OutputMode, SpawnError, WorkerId};
+use wavecrew_core::event::TokenUsage;
 use wavecrew_core::prompt::resumed_message;
 
 impl Driver<'_> {
     pub(crate) fn start_worker(&mut self, assignment: Assignment) -> Result<(), DriveError> {
         let worker = assignment.worker;
-        let agent = self.agent(&assignment.agent).map_err(|error| error.to_string());
+        let agent = self.agent_for(&assignment);
         let ready = agent.and_then(|agent| Ok((agent, self.worker_folder(&assignment)?)));
         let (agent, folder) = match ready {
             Ok(ready) => ready,
@@ -26,64 +26,34 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
-        let fingerprint = self.row_fingerprint(assignment.task);
-        let part = agent.part(&AttemptKey {
-            task: &assignment.id,
-            attempt: assignment.attempt,
-            print: &fingerprint,
-        });
-        let agent = match part {
-            None => agent,
-            Some(Ok(part)) => {
-                if let Some(remark) = part.remark {
-                    self.context.reporter.notice(&Notice::Note(remark));
-                }
-                part.agent
-            }
-            Some(Err(error)) => {
-                self.fail_start(worker, error);
-                return Ok(());
-            }
-        };
-        let message = self.first_message(&assignment);
-        let (id, attempt) = (assignment.id.as_str(), assignment.attempt);
-        let memory = agent.resume_by();
-        let resume = assignment.resume.clone().filter(|_| memory != ResumeBy::Never);
-        let message = match resume {
-            Some(_) => resumed_message(&message),
-            None => message,
-        };
-        let used_before = resume.as_ref().map_or(Usage::NONE, usage_of_resumed);
-        let new_id = match memory {
+        let mut message = self.first_message(&assignment);
+        let resume_by = agent.resume_by();
+        let resume = assignment.resume.clone().filter(|_| resume_by != ResumeBy::Never);
+        if resume.is_some() {
+            message = resumed_message(&message);
+        }
+        let used_before = resume
+            .as_ref()
+            .map_or_else(TokenUsage::default, |resume| resume.spent);
+        let new_id = match resume_by {
             ResumeBy::Never => String::new(),
             ResumeBy::OurId | ResumeBy::ItsId => conversation_id()?,
         };
-        let token = self.attempts.open_attempt(id, attempt)?;
-        let limit = self
-            .session
-            .log_bytes
-            .unwrap_or(self.engine.ledger().team.limits_for(&assignment.role).log_bytes);
-        let now = Instant::now();
-        let output = Output::new(
-            self.session.dir.log_file(id, attempt),
-            limit,
-            agent.listener(used_before),
-            Rc::clone(&self.redactor),
-        )
-        .recorded(self.session.recorder.as_ref().map(|_| OutputLines::default()));
-        let files = WorkerFiles::own(&self.session.dir, id, attempt);
+        let output = self.open_output(&assignment, agent.output_reader(used_before));
+        let files = WorkerFiles::own(&self.session.dir, &assignment.id, assignment.attempt);
         let files = match output.mode() {
             OutputMode::Silent => self.packed_files.assign(files),
             OutputMode::Streaming => files,
         };
+        let now = Instant::now();
         let state = Worker {
+            token: self.attempts.open_attempt(&assignment.id, assignment.attempt)?,
             output: Rc::new(output),
             conversation: WorkerConversation::new(new_id, resume.map(|resume| resume.conversation)),
             agent,
             folder,
             pending_message: None,
             files,
-            token,
             started: now,
             last_output: now,
             alive: Vec::new(),
@@ -97,6 +67,34 @@ impl Driver<'_> {
         self.workers.insert(worker, state);
         self.note_worker_count();
         self.start_turn(worker, 1, &message)
+    }
+
+    fn open_output(&self, assignment: &Assignment, reader: Option<OutputReader>) -> Output {
+        let team = &self.engine.ledger().team;
+        let limit = self.session.log_bytes;
+        let limit = limit.unwrap_or_else(|| team.limits_for(&assignment.role).log_bytes);
+        let log = self.session.dir.log_file(&assignment.id, assignment.attempt);
+        let lines = self.session.recorder.as_ref().map(|_| OutputLines::default());
+        Output::new(log, limit, reader, Rc::clone(&self.redactor)).recorded(lines)
+    }
+
+    /// The agent for an attempt, or why there is none.
+    fn agent_for(&mut self, assignment: &Assignment) -> Result<Rc<dyn Agent>, String> {
+        let agent = self.agent(&assignment.agent).map_err(|error| error.to_string())?;
+        let fingerprint = self.row_fingerprint(assignment.task);
+        let of_attempt = agent.for_attempt(&AttemptKey {
+            task: &assignment.id,
+            attempt: assignment.attempt,
+            fingerprint: &fingerprint,
+        });
+        let Some(of_attempt) = of_attempt else {
+            return Ok(agent);
+        };
+        let of_attempt = of_attempt?;
+        if let Some(note) = of_attempt.note {
+            self.context.reporter.notice(&Notice::Note(note));
+        }
+        Ok(of_attempt.agent)
     }
 
     /// The worker cannot be started, and another try would not help.
@@ -114,16 +112,5 @@ impl Driver<'_> {
         let agent = by_name(name)?;
         self.agents.insert(name.to_owned(), Rc::clone(&agent));
         Ok(agent)
-    }
-}
-
-/// What a conversation had used before it was interrupted.
-fn usage_of_resumed(resume: &Resume) -> Usage {
-    Usage {
-        scope: UsageScope::Conversation,
-        input: resume.spent.input,
-        cached: resume.spent.cached,
-        output: resume.spent.output,
-        cost: resume.spent.cost,
     }
 }

@@ -1,14 +1,16 @@
 //! The standard streams of a worker's process, and the tasks that read them until it has exited.
 
 use super::output::{Output, Stream};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::InteractiveProtocol;
-use wavecrew_process::{ProcessExit, drain_pipe, input_pipe, output_pipe, pump};
+use wavecrew_process::{ProcessExit, Spawn, drain_pipe, input_pipe, output_pipe, pump};
 
 /// Something happened to a worker's process, and everything it had printed by then is read.
 pub enum WorkerEvent {
@@ -32,7 +34,7 @@ pub enum ProcessState {
     Exited(ProcessExit),
 }
 
-/// The ends of a new process's streams, and what tells its readers about its state.
+/// The streams of a new process, and the sender that informs its output readers.
 pub struct Streams {
     pub stdin: OwnedFd,
     pub stdout: OwnedFd,
@@ -40,8 +42,31 @@ pub struct Streams {
     pub state: watch::Sender<ProcessState>,
 }
 
+impl Streams {
+    /// The start of a process with these streams.
+    pub fn spawn(
+        self,
+        program: OsString,
+        args: Vec<String>,
+        cwd: PathBuf,
+        env_set: Vec<(OsString, OsString)>,
+    ) -> (Spawn, watch::Sender<ProcessState>) {
+        let spawn = Spawn {
+            program,
+            args: args.into_iter().map(OsString::from).collect(),
+            cwd,
+            env_set,
+            env_remove: Vec::new(),
+            stdin: self.stdin,
+            stdout: self.stdout,
+            stderr: self.stderr,
+        };
+        (spawn, self.state)
+    }
+}
+
 /// Opens pipes and starts the tasks that read them until the process has exited. The process reads `prompt` from stdin,
-/// or, if it is interactive, the message in the form of its dialogue.
+/// or, if it is interactive, the message in the form of its protocol.
 pub fn open_streams(
     key: u64,
     output: &Rc<Output>,
@@ -93,9 +118,9 @@ pub fn open_streams(
     });
     let stdin = match interactive {
         None => prompt,
-        Some((dialogue, message)) => {
+        Some((protocol, message)) => {
             let (stdin, sender) = open_input()?;
-            output.start_conversation(dialogue, sender);
+            output.start_conversation(protocol, sender);
             output.send_message(message);
             stdin
         }

@@ -1,18 +1,17 @@
 //! Turns of a worker's conversation: sends messages, starts processes, interrupts the current turn for the next.
 
-use super::PendingMessage;
 use super::files::{write_files, write_prompt};
 use super::streams::{ProcessState, open_streams};
-use crate::event_loop::DriveError;
-use crate::event_loop::Driver;
+use super::{PendingMessage, Worker};
+use crate::event_loop::{DriveError, Driver};
 use crate::session::resolve_program;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
-use wavecrew_core::engine::{Input, OutputMode, SpawnError, WorkerId};
+use wavecrew_core::engine::{Assignment, Input, OutputMode, SpawnError, WorkerId};
 use wavecrew_core::team::Access;
-use wavecrew_process::Spawn;
 
 /// How long an agent whose turn is interrupted may take to save its conversation.
 pub(super) const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
@@ -78,26 +77,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let session_dir = self.session.dir.path();
-        let mut env = vec![
-            variable(
-                "WAVECREW_PROMPT_FILE",
-                if turn == 1 {
-                    &state.files.prompt
-                } else {
-                    &prompt_file
-                },
-            ),
-            variable("WAVECREW_SESSION_DIR", session_dir),
-            variable("WAVECREW_RESULT_FILE", &state.files.result),
-            variable("WAVECREW_TASK", id),
-            variable("WAVECREW_ROLE", &state.assignment.role),
-            variable("WAVECREW_ATTEMPT", attempt.to_string()),
-            variable("WAVECREW_TURN", turn.to_string()),
-            variable("WAVECREW_TOKEN", state.token.as_str()),
-        ];
-        if state.output.mode() == OutputMode::Silent {
-            env.push(variable("WAVECREW_USAGE_FILE", &state.files.usage));
-        }
+        let mut env = state.environment(session_dir, &prompt_file, turn);
         // A program that is not a known agent does not use tools.
         let offered = self.context.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);
@@ -114,7 +94,6 @@ impl Driver<'_> {
             access: role.map_or(Access::Source, |role| role.access),
             model: settings.model.as_deref(),
             mcp: tools.as_ref(),
-            schema: None,
             conversation: state.conversation.for_next_turn(),
             project: &state.folder,
             scratch: &scratch,
@@ -122,7 +101,7 @@ impl Driver<'_> {
             extra: &settings.args,
         });
         write_files(&scratch, &launch.files)?;
-        let (prompt, dialogue) = match launch.stdin {
+        let (prompt, protocol) = match launch.stdin {
             Stdin::Text(text) if turn == 1 => {
                 let stdin = self
                     .packed_files
@@ -130,12 +109,12 @@ impl Driver<'_> {
                 (stdin, None)
             }
             Stdin::Text(text) => (write_prompt(&prompt_file, &text)?, None),
-            Stdin::Interactive(dialogue) => (write_prompt(&prompt_file, message)?, Some(dialogue)),
+            Stdin::Interactive(protocol) => (write_prompt(&prompt_file, message)?, Some(protocol)),
         };
         env.extend(launch.env.iter().map(|(name, value)| variable(name, value)));
         let key = self.next_key;
         self.next_key += 1;
-        let interactive = dialogue.map(|dialogue| (dialogue, message));
+        let interactive = protocol.map(|protocol| (protocol, message));
         let events = self.worker_events.clone();
         let process_state = match interactive {
             Some(_) => ProcessState::Watched,
@@ -153,21 +132,40 @@ impl Driver<'_> {
         };
         state.alive.push(key);
         state.turn = turn;
-        self.processes.insert(key, (worker, streams.state));
+        let program = resolve_program(&self.session.project, launch.program.as_ref());
+        let (spawn, process_state) = streams.spawn(program, launch.args, state.folder.clone(), env);
+        self.processes.insert(key, (worker, process_state));
         self.unwatched.push_back((Instant::now(), key));
-        let cwd = state.folder.clone();
         self.record_turn_start(worker, key, turn);
-        let spec = Spawn {
-            program: resolve_program(&self.session.project, launch.program.as_ref()),
-            args: launch.args.into_iter().map(OsString::from).collect(),
-            cwd,
-            env_set: env,
-            env_remove: Vec::new(),
-            stdin: streams.stdin,
-            stdout: streams.stdout,
-            stderr: streams.stderr,
+        Ok(self.guardian.spawn(key, spawn)?)
+    }
+}
+
+impl Worker {
+    /// The variables from which the worker, its MCP server and its commands learn their task.
+    fn environment(&self, session_dir: &Path, prompt_file: &Path, turn: u32) -> Vec<(OsString, OsString)> {
+        let Assignment {
+            id, role, attempt, ..
+        } = &self.assignment;
+        let prompt_file = if turn == 1 {
+            &self.files.prompt
+        } else {
+            prompt_file
         };
-        Ok(self.guardian.spawn(key, spec)?)
+        let mut env = vec![
+            variable("WAVECREW_PROMPT_FILE", prompt_file),
+            variable("WAVECREW_SESSION_DIR", session_dir),
+            variable("WAVECREW_RESULT_FILE", &self.files.result),
+            variable("WAVECREW_TASK", id),
+            variable("WAVECREW_ROLE", role),
+            variable("WAVECREW_ATTEMPT", attempt.to_string()),
+            variable("WAVECREW_TURN", turn.to_string()),
+            variable("WAVECREW_TOKEN", self.token.as_str()),
+        ];
+        if self.output.mode() == OutputMode::Silent {
+            env.push(variable("WAVECREW_USAGE_FILE", &self.files.usage));
+        }
+        env
     }
 }
 

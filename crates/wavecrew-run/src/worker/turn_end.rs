@@ -1,13 +1,12 @@
 //! The end of a turn: collects what the worker reported, used and printed last, and passes it to the engine.
 
 use super::output::Output;
-use super::usage_file;
-use crate::event_loop::DriveError;
-use crate::event_loop::Driver;
+use super::{Worker, usage_file};
+use crate::event_loop::{DriveError, Driver};
 use std::time::Duration;
-use wavecrew_agents::stream::{End, Expects, Failure, Outcome, Stopped};
+use wavecrew_agents::stream::{End, Expects, Failure, Outcome};
 use wavecrew_agents::{Agent, RecordedEnd};
-use wavecrew_core::engine::{Exit, Input, Notice, OutputMode, TurnEnd, WorkerId};
+use wavecrew_core::engine::{Input, Notice, OutputMode, TurnEnd, TurnExit, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
 use wavecrew_process::ProcessExit;
@@ -77,80 +76,62 @@ impl Driver<'_> {
             self.check_session_exists()?;
         }
         let state = &self.workers[&worker];
-        // While another turn of the conversation goes on, only a report ends this one.
-        if state.alive.is_empty() || state.output.is_interactive() || !reports.is_empty() {
-            let stopped = state.closing.is_some();
-            // The final answer may be a report, but it was not submitted as one.
-            let answers = usize::from(state.output.answer().is_some());
-            let received = state.report_received || reports.len() > answers;
-            let now = self.clock.now();
-            let mut end = turn_end(
-                state.agent.as_ref(),
-                &state.output,
-                exit,
-                stopped,
-                received,
-                reports,
-                now,
-            );
-            if state.output.mode() == OutputMode::Silent
-                && let Some(text) = self.packed_files.read(&state.files, &state.files.usage)?
-            {
-                usage_file::complete(&mut end, &text);
-            }
-            if let Some(replayed) = state.agent.recorded_end(state.turn) {
-                apply_recorded_end(&mut end, replayed);
-            }
-            self.record_usage(worker, end.spent);
-            self.inputs.push_back(Input::TurnEnded { worker, end });
+        // While another turn of the conversation runs, only a report ends this one.
+        if reports.is_empty() && !state.alive.is_empty() && !state.output.is_interactive() {
+            return Ok(());
         }
+        let mut end = state.turn_end(exit, reports, self.clock.now());
+        if state.output.mode() == OutputMode::Silent
+            && let Some(text) = self.packed_files.read(&state.files, &state.files.usage)?
+        {
+            usage_file::complete(&mut end, &text);
+        }
+        if let Some(replayed) = state.agent.recorded_end(state.turn) {
+            apply_recorded_end(&mut end, replayed);
+        }
+        self.record_usage(worker, end.spent);
+        self.inputs.push_back(Input::TurnEnded { worker, end });
         Ok(())
     }
 }
 
-/// The end of a turn in the engine's terms.
-fn turn_end(
-    agent: &dyn Agent,
-    output: &Output,
-    exit: ProcessExit,
-    stopped: bool,
-    received: bool,
-    reports: Vec<String>,
-    now: Timestamp,
-) -> TurnEnd {
-    let end = if stopped {
-        // The engine knows which clock it was; here only the exit code is meaningless.
-        End::Stopped(Stopped::Timeout)
-    } else {
-        process_end(exit)
-    };
-    let spent = output.take_usage();
-    let Some(Outcome { reason, failure }) = output.outcome(end, Expects::Report { received }) else {
-        return TurnEnd {
-            exit: turn_exit(exit),
-            reports,
-            last_output: output.error_line(),
-            spent,
-            model: None,
-            retry_after: None,
+impl Worker {
+    /// The end of a turn in the engine's terms.
+    fn turn_end(&self, exit: ProcessExit, reports: Vec<String>, now: Timestamp) -> TurnEnd {
+        let output = &self.output;
+        let stopped = self.closing.is_some();
+        let end = if stopped { End::Stopped } else { process_end(exit) };
+        // The final answer may be a report, but it was not submitted as one.
+        let answers = usize::from(output.answer().is_some());
+        let received = self.report_received || reports.len() > answers;
+        let spent = output.take_usage();
+        let Some(Outcome { reason, failure }) = output.outcome(end, Expects::Report { received }) else {
+            return TurnEnd {
+                exit: turn_exit(exit),
+                reports,
+                last_output: output.error_line(),
+                spent,
+                model: None,
+                retry_after: None,
+            };
         };
-    };
-    let exit = match reason {
-        // The turn is complete; the engine decides whether it contains a report.
-        StopReason::Ok | StopReason::NoReport | StopReason::SchemaInvalid => Exit::Code(0),
-        StopReason::Timeout if stopped => turn_exit(exit),
-        reason => Exit::Reason(reason),
-    };
-    TurnEnd {
-        exit,
-        reports,
-        last_output: match &failure {
-            Some(failure) => failure_message(agent, output, failure),
-            None => output.error_line(),
-        },
-        spent,
-        model: output.model(),
-        retry_after: failure.and_then(|failure| failure.wait(now)),
+        let exit = match reason {
+            // The turn is complete; the engine decides whether it contains a report.
+            StopReason::Ok | StopReason::NoReport | StopReason::SchemaInvalid => TurnExit::Code(0),
+            StopReason::Timeout if stopped => turn_exit(exit),
+            reason => TurnExit::Reason(reason),
+        };
+        TurnEnd {
+            exit,
+            reports,
+            last_output: match &failure {
+                Some(failure) => failure_message(self.agent.as_ref(), output, failure),
+                None => output.error_line(),
+            },
+            spent,
+            model: output.model(),
+            retry_after: failure.and_then(|failure| failure.wait(now)),
+        }
     }
 }
 
@@ -173,17 +154,17 @@ pub fn final_message(agent: &dyn Agent, output: &Output, exit: ProcessExit) -> R
     };
     match failed {
         None => Ok(output.final_message().unwrap_or_default()),
-        // An agent that says what went wrong need not say how its process ended.
-        Some(words) if output.mode() == OutputMode::Streaming && !words.is_empty() => Err(words),
-        Some(words) => {
+        // If the agent says what went wrong, the end of its process does not matter.
+        Some(message) if output.mode() == OutputMode::Streaming && !message.is_empty() => Err(message),
+        Some(message) => {
             let how = match exit {
                 ProcessExit::Code(code) => format!("The agent exited with code {code}"),
                 ProcessExit::Signal(signal) => format!("The agent was ended by signal {signal}"),
             };
-            Err(if words.is_empty() {
+            Err(if message.is_empty() {
                 how
             } else {
-                format!("{how}: {words}")
+                format!("{how}: {message}")
             })
         }
     }
@@ -194,7 +175,7 @@ fn apply_recorded_end(end: &mut TurnEnd, replayed: RecordedEnd) {
     end.retry_after = Some(Duration::ZERO);
     match replayed {
         RecordedEnd::Ended => {}
-        RecordedEnd::Stopped { stop, error } => (end.exit, end.last_output) = (Exit::Reason(stop), error),
+        RecordedEnd::Stopped { stop, error } => (end.exit, end.last_output) = (TurnExit::Reason(stop), error),
     }
 }
 
@@ -205,9 +186,9 @@ pub(crate) fn process_end(exit: ProcessExit) -> End {
     }
 }
 
-fn turn_exit(exit: ProcessExit) -> Exit {
+fn turn_exit(exit: ProcessExit) -> TurnExit {
     match exit {
-        ProcessExit::Code(code) => Exit::Code(code),
-        ProcessExit::Signal(signal) => Exit::Signal(signal),
+        ProcessExit::Code(code) => TurnExit::Code(code),
+        ProcessExit::Signal(signal) => TurnExit::Signal(signal),
     }
 }

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 use std::time::Duration;
-use wavecrew_core::engine::Exit;
 use wavecrew_core::engine::TurnEnd;
+use wavecrew_core::engine::TurnExit;
 use wavecrew_core::event::{StopReason, TokenUsage};
 
 #[derive(Deserialize, Default)]
@@ -58,8 +58,8 @@ pub(super) fn complete(end: &mut TurnEnd, text: &str) {
     // A report counts even if a limit was hit before.
     if end.reports.is_empty() {
         match file.stop {
-            Some(Stop::RateLimited) => end.exit = Exit::Reason(StopReason::RateLimited),
-            Some(Stop::Quota) => end.exit = Exit::Reason(StopReason::Quota),
+            Some(Stop::RateLimited) => end.exit = TurnExit::Reason(StopReason::RateLimited),
+            Some(Stop::Quota) => end.exit = TurnExit::Reason(StopReason::Quota),
             None => {}
         }
     }
@@ -71,7 +71,7 @@ mod tests {
 
     fn completed(text: &str, reports: &[&str]) -> TurnEnd {
         let mut end = TurnEnd {
-            exit: Exit::Code(1),
+            exit: TurnExit::Code(1),
             reports: reports.iter().map(ToString::to_string).collect(),
             last_output: String::new(),
             spent: TokenUsage::default(),
@@ -88,13 +88,13 @@ mod tests {
             r#"{"input":100,"cached":40,"output":7,"cost":0.25,"model":"m","stop":"rate_limited","retry_after":1.5}"#,
             &[],
         );
-        assert_eq!(end.exit, Exit::Reason(StopReason::RateLimited));
+        assert_eq!(end.exit, TurnExit::Reason(StopReason::RateLimited));
         assert_eq!(end.retry_after, Some(Duration::from_millis(1500)));
         assert_eq!((end.spent.tokens(), end.spent.cost), (107, Some(0.25)));
         assert_eq!(end.model.as_deref(), Some("m"));
         assert_eq!(
             completed(r#"{"stop":"quota"}"#, &["{}"]).exit,
-            Exit::Code(1),
+            TurnExit::Code(1),
             "it reported"
         );
     }
@@ -105,7 +105,7 @@ mod tests {
             let end = completed(text, &[]);
             assert_eq!(
                 (end.exit, end.spent),
-                (Exit::Code(1), TokenUsage::default()),
+                (TurnExit::Code(1), TokenUsage::default()),
                 "{text}"
             );
         }

@@ -21,7 +21,7 @@ pub struct PendingAnswer {
 }
 
 impl WorkerCommands {
-    /// WorkerQuestions a question.
+    /// Puts a question to the person.
     pub fn ask(&self, question: &str, options: Vec<String>) -> Result<PendingAnswer, Refused> {
         let question = question.trim();
         if question.is_empty() {

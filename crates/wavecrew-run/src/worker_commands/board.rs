@@ -26,18 +26,8 @@ impl WorkerCommands {
 
     /// The entries of one type or of all, without those that later ones replace.
     pub fn discoveries(&self, kind: Option<&str>) -> Result<Vec<Discovery>, Refused> {
-        let in_data = |key: &[String]| key.iter().map(|field| format!("data.{field}")).collect();
-        let keys: Vec<(&str, Vec<String>)> = self
-            .team
-            .discoveries
-            .iter()
-            .map(|known| (known.name.as_str(), in_data(&known.key)))
-            .collect();
-        let key_of = |kind: &str| {
-            let found = keys.iter().find(|(name, _)| *name == kind);
-            found.map(|(_, key)| key.as_slice())
-        };
-        let mut found = self.who.session.board().read()?.dedup(key_of).entries;
+        let read = self.who.session.board().read()?;
+        let mut found = read.dedup(&self.team.discoveries).entries;
         found.retain(|entry| kind.is_none_or(|kind| entry.kind == kind));
         Ok(found)
     }

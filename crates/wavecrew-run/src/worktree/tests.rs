@@ -169,7 +169,7 @@ fn a_detached_head_is_left_where_it_is() {
 }
 
 #[test]
-fn a_conflict_changes_nothing_and_says_how_to_go_on() {
+fn a_conflict_changes_nothing_and_explains_the_next_step() {
     for dirty in [false, true] {
         let repo = Repository::new();
         let (a, b) = (repo.work("A", "a.txt", "A\n"), repo.work("B", "a.txt", "B\n"));
@@ -415,7 +415,7 @@ fn submodules_are_there_and_changes_of_them_are_kept_for_a_person() {
 }
 
 #[test]
-fn where_there_is_no_repository_or_no_commit_it_says_so() {
+fn without_a_repository_or_a_commit_the_error_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(
         Worktree::check_possible(folder.path()),

@@ -9,10 +9,9 @@ use std::process::Command;
 use wavecrew_agents::cli::AgentCli;
 use wavecrew_agents::launch::{Conversation, Request, Stdin};
 use wavecrew_agents::stream::{
-    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, Usage, UsageMeter, outcome,
+    AgentEvent, End, Expects, FailKind, Outcome, StreamParser, TurnSummary, UsageMeter, outcome,
 };
-use wavecrew_core::event::StopReason;
-use wavecrew_core::team::Access;
+use wavecrew_core::event::{StopReason, TokenUsage};
 use wavecrew_test_support::sandbox::AgentSandbox;
 
 pub const UUID: &str = "6f1c2a52-8f0e-4d0b-9d53-0f6f4d1c7a11";
@@ -122,7 +121,7 @@ impl Turn {
         self.summary.answer.as_ref().map_or("", |(text, _)| text)
     }
 
-    pub fn spent(&self, before: Usage) -> (u64, Usage) {
+    pub fn spent(&self, before: TokenUsage) -> (u64, TokenUsage) {
         let mut meter = UsageMeter::new(before);
         for event in &self.events {
             meter.on(event);
@@ -134,16 +133,7 @@ impl Turn {
 /// A plain turn, to be changed by the test.
 pub fn request<'a>(prompt: &'a str, scratch: &'a Path) -> Request<'a> {
     Request {
-        prompt,
-        mode: wavecrew_core::id::ExecMode::CsvWave,
-        access: Access::Source,
-        model: None,
-        mcp: None,
-        schema: None,
         conversation: Conversation::New { id: UUID },
-        project: Path::new("."),
-        scratch,
-        folders: &[],
-        extra: &[],
+        ..Request::new(prompt, Path::new("."), scratch)
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use wavecrew_core::team::DiscoveryType;
 
 /// One line of `discoveries.ndjson`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -59,21 +60,18 @@ impl DiscoveryBoard {
 }
 
 impl Discoveries {
-    /// Leaves one entry per key: the last one, at its own (newest) place.
+    /// Keeps one entry per key: the last one.
     ///
-    /// `keys` gives a type's key as paths into the entry, such as `data.file` and `data.line`. `None` keeps
-    /// every entry of the type, no paths at all mean that there is one such entry per board, and an entry
-    /// that has none of its key's fields is kept, since it cannot be compared.
+    /// The key of a type is a list of fields of `data`. Without fields there is one such entry per board. Entries of other
+    /// types are all kept, and so is an entry without any field of its key.
     #[must_use]
-    pub fn dedup<'k>(mut self, keys: impl Fn(&str) -> Option<&'k [String]>) -> Self {
+    pub fn dedup(mut self, types: &[DiscoveryType]) -> Self {
         let mut seen = HashSet::new();
         let mut kept: Vec<Discovery> = Vec::with_capacity(self.entries.len());
         for entry in self.entries.drain(..).rev() {
-            let first_seen = match keys(&entry.kind).and_then(|paths| key_of(&entry, paths)) {
-                Some(key) => seen.insert(key),
-                None => true,
-            };
-            if first_seen {
+            let known = types.iter().find(|known| known.name == entry.kind);
+            let key = known.and_then(|known| known.key_of(&entry.data));
+            if key.is_none_or(|key| seen.insert(key)) {
                 kept.push(entry);
             }
         }
@@ -81,29 +79,6 @@ impl Discoveries {
         self.entries = kept;
         self
     }
-}
-
-fn key_of(entry: &Discovery, paths: &[String]) -> Option<String> {
-    let parts: Vec<Value> = paths.iter().map(|path| lookup(entry, path)).collect();
-    if !parts.is_empty() && parts.iter().all(Value::is_null) {
-        return None;
-    }
-    // As JSON, so that no two different keys look the same.
-    Some(serde_json::json!([entry.kind, parts]).to_string())
-}
-
-fn lookup(entry: &Discovery, path: &str) -> Value {
-    let mut steps = path.split('.');
-    let root = match steps.next().unwrap_or_default() {
-        "worker" => return entry.worker.as_str().into(),
-        "attempt" => return entry.attempt.into(),
-        "data" => Some(&entry.data),
-        other => entry.extra.get(other),
-    };
-    steps
-        .fold(root, |value, step| value?.get(step))
-        .cloned()
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -127,10 +127,12 @@ fn a_hundred_writers_and_a_shell_tear_no_line() {
 
 #[test]
 fn the_last_entry_of_a_key_wins_at_its_own_place() {
-    let keys = [
-        ("finding", vec!["data.file".to_owned(), "data.line".to_owned()]),
-        ("stack", vec![]),
-    ];
+    let types = [("finding", &["file", "line"][..]), ("stack", &[])].map(|(name, key)| DiscoveryType {
+        name: name.to_owned(),
+        key: key.iter().map(ToString::to_string).collect(),
+        fields: Vec::new(),
+        about: String::new(),
+    });
     let at = |worker: &str, line: u32| discovery(worker, "finding", json!({"file": "a.rs", "line": line}));
     let entries = vec![
         at("A", 1),
@@ -147,11 +149,7 @@ fn the_last_entry_of_a_key_wins_at_its_own_place() {
         entries,
         malformed: 3,
     }
-    .dedup(|kind| {
-        keys.iter()
-            .find(|(name, _)| *name == kind)
-            .map(|(_, paths)| paths.as_slice())
-    });
+    .dedup(&types);
     let who: String = kept.entries.iter().map(|entry| entry.worker.as_str()).collect();
     assert_eq!(who, "BAACDEB");
     assert_eq!(kept.malformed, 3);

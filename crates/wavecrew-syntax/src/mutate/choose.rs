@@ -1,37 +1,37 @@
-//! Picks a few of many possible changes: over all lines and kinds, the telling ones first, the same for the same seed.
+//! Chooses a few of many possible mutants: spread over lines and kinds, the most useful first, the same for the same seed.
 
 use std::collections::BTreeMap;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::MutantKind;
-use super::collect::{Candidate, Worth};
+use super::collector::{Candidate, Priority};
 
-/// At most `limit` of those that are `sound`. The costly question is asked only of those that would be taken.
+/// At most `limit` of the valid ones. Checks validity, which is slow, only for those that would be chosen.
 pub fn spread(
     candidates: Vec<Candidate>,
     limit: usize,
     seed: u64,
-    is_sound: impl Fn(&Candidate) -> bool,
+    is_valid: impl Fn(&Candidate) -> bool,
 ) -> Vec<Candidate> {
-    let mut left: Vec<(u64, Candidate)> = candidates.into_iter().map(|c| (lot(&c, seed), c)).collect();
+    let mut left: Vec<(u64, Candidate)> = candidates.into_iter().map(|c| (rank(&c, seed), c)).collect();
     if limit >= left.len() {
-        return left.into_iter().map(|(_, c)| c).filter(|c| is_sound(c)).collect();
+        return left.into_iter().map(|(_, c)| c).filter(|c| is_valid(c)).collect();
     }
     let mut on_line: BTreeMap<u32, usize> = BTreeMap::new();
     let mut of_kind: BTreeMap<MutantKind, usize> = BTreeMap::new();
     let mut chosen = Vec::new();
     while chosen.len() < limit {
-        let key = |(lot, c): &(u64, Candidate)| {
+        let key = |(rank, c): &(u64, Candidate)| {
             let lines = on_line.get(&c.line).copied().unwrap_or(0);
             let kinds = of_kind.get(&c.kind).copied().unwrap_or(0);
-            // A line that nothing else can be changed on may be had with little worth, once.
-            (lines, c.worth == Worth::Little, kinds, *lot)
+            // One mutant of low priority is allowed on a line that has no other.
+            (lines, c.priority == Priority::Low, kinds, *rank)
         };
         let next = (0..left.len()).min_by_key(|&at| key(&left[at]));
         let Some(next) = next else { break };
         let (_, candidate) = left.swap_remove(next);
-        if !is_sound(&candidate) {
+        if !is_valid(&candidate) {
             continue;
         }
         *on_line.entry(candidate.line).or_default() += 1;
@@ -41,8 +41,8 @@ pub fn spread(
     chosen
 }
 
-/// Chance that depends on nothing but the seed and the change.
-fn lot(candidate: &Candidate, seed: u64) -> u64 {
+/// A pseudo-random order that depends only on the seed and the mutant.
+fn rank(candidate: &Candidate, seed: u64) -> u64 {
     let name = format!("{:?}{}", candidate.range, candidate.replacement);
     xxh3_64_with_seed(name.as_bytes(), seed)
 }

@@ -1,17 +1,16 @@
-//! Changes of JavaScript and TypeScript programs. Leaves alone what is gone at run time: types, and imports.
+//! Mutants of JavaScript and TypeScript. Excludes imports and what does not exist at run time, such as types.
 
 use tree_sitter::Node;
 
 use super::MutantKind::{self, Assignment, Boolean, Condition, Index, Jump, Removal, ReturnValue};
-use super::collect::{Collector, Place, Worth, is_logging, lone_call};
-use super::walk::Grammar;
+use super::collector::{Collector, Context, Priority, called_statement, is_logging};
+use super::walk::MutationRules;
 use crate::tree::{all_children, children, field, line_of};
 
-/// Changes of JavaScript and TypeScript.
 pub struct JavaScript;
 
-impl Grammar for JavaScript {
-    fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
+impl MutationRules for JavaScript {
+    fn is_excluded(node: Node<'_>, c: &Collector<'_>) -> bool {
         let kind = node.kind();
         match kind {
             "comment"
@@ -42,7 +41,7 @@ impl Grammar for JavaScript {
         }
     }
 
-    fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place) {
+    fn enter(node: Node<'_>, c: &Collector<'_>, context: &mut Context) {
         let kind = node.kind();
         let is_statement = kind.ends_with("_statement") && kind != "export_statement";
         if is_statement
@@ -50,86 +49,86 @@ impl Grammar for JavaScript {
             || kind.ends_with("_definition")
             || kind == "switch_case"
         {
-            place.statement = line_of(node.start_position());
+            context.statement = line_of(node.start_position());
         }
         match kind {
             "function_declaration"
             | "method_definition"
             | "arrow_function"
             | "function_expression"
-            | "generator_function_declaration" => place.in_function = true,
-            "throw_statement" | "jsx_attribute" => place.worth = Worth::Little,
+            | "generator_function_declaration" => context.in_function = true,
+            "throw_statement" | "jsx_attribute" => context.priority = Priority::Low,
             "call_expression" if field(node, "function").is_some_and(|f| is_logging(c.text(f))) => {
-                place.worth = Worth::Little;
+                context.priority = Priority::Low;
             }
             _ => {}
         }
     }
 
-    fn inside(parent: Node<'_>, child: Node<'_>, mut place: Place) -> Option<Place> {
+    fn enter_child(parent: Node<'_>, child: Node<'_>, mut context: Context) -> Option<Context> {
         if is_name_or_type(parent, child) {
             return None;
         }
         match parent.kind() {
             "assignment_pattern" if field(parent, "right") == Some(child) => {
-                place.constant = MutantKind::Default;
+                context.constant = MutantKind::Default;
             }
             "required_parameter" | "optional_parameter" if field(parent, "value") == Some(child) => {
-                place.constant = MutantKind::Default;
+                context.constant = MutantKind::Default;
             }
-            "subscript_expression" if field(parent, "index") == Some(child) => place.constant = Index,
-            "statement_block" => place.constant = MutantKind::Constant,
+            "subscript_expression" if field(parent, "index") == Some(child) => context.constant = Index,
+            "statement_block" => context.constant = MutantKind::Constant,
             _ => {}
         }
-        Some(place)
+        Some(context)
     }
 
-    fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+    fn mutate(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
         match node.kind() {
-            "binary_expression" => binary(node, c, place),
+            "binary_expression" => binary(node, c, context),
             "augmented_assignment_expression" => {
                 if let Some(operator) = field(node, "operator") {
-                    c.operator(operator, place);
-                    c.change(operator, "=", Removal, place);
+                    c.swap_operator(operator, context);
+                    c.replace(operator, "=", Removal, context);
                 }
             }
             "update_expression" => {
                 if let Some(operator) = field(node, "operator") {
-                    c.operator(operator, place);
+                    c.swap_operator(operator, context);
                 }
             }
-            "unary_expression" => unary(node, c, place),
-            "number" => c.number(node, place),
-            "true" => c.change(node, "false", place.constant, place),
-            "false" => c.change(node, "true", place.constant, place),
-            "string" => string(node, c, place),
+            "unary_expression" => unary(node, c, context),
+            "number" => c.mutate_number(node, context),
+            "true" => c.replace(node, "false", context.constant, context),
+            "false" => c.replace(node, "true", context.constant, context),
+            "string" => string(node, c, context),
             "template_string" if children(node).iter().all(|n| n.kind() != "template_substitution") => {
-                string(node, c, place);
+                string(node, c, context);
             }
             "return_statement" => {
                 if let [value] = children(node)[..] {
-                    returned(value, c, place);
+                    returned(value, c, context);
                 }
             }
             "arrow_function" => {
                 if let Some(body) = field(node, "body").filter(|body| body.kind() != "statement_block") {
-                    returned(body, c, place);
+                    returned(body, c, context);
                 }
             }
             "if_statement" | "while_statement" | "do_statement" | "ternary_expression" | "for_statement" => {
-                condition(node, c, place);
+                condition(node, c, context);
             }
-            "break_statement" if is_in_loop(node) => jump(node, "continue", c, place),
-            "continue_statement" => jump(node, "break", c, place),
-            "expression_statement" => removal(node, c, place),
+            "break_statement" if is_in_loop(node) => jump(node, "continue", c, context),
+            "continue_statement" => jump(node, "break", c, context),
+            "expression_statement" => removal(node, c, context),
             "variable_declarator" => {
                 if let Some(value) = field(node, "value") {
-                    assigned(value, c, place);
+                    assigned(value, c, context);
                 }
             }
             "assignment_expression" => {
                 if let Some(value) = field(node, "right") {
-                    assigned(value, c, place);
+                    assigned(value, c, context);
                 }
             }
             "member_expression" => {
@@ -137,16 +136,16 @@ impl Grammar for JavaScript {
                     .into_iter()
                     .find(|n| n.kind() == "optional_chain");
                 if let Some(chain) = chain {
-                    c.change(chain, ".", Boolean, place);
+                    c.replace(chain, ".", Boolean, context);
                 }
             }
-            "call_expression" => called(node, c, place),
+            "call_expression" => called(node, c, context),
             _ => {}
         }
     }
 }
 
-/// Children that are no expression: names of properties, and the type in `x as T`.
+/// Children that are not expressions: property names, and the type in `x as T`.
 fn is_name_or_type(parent: Node<'_>, child: Node<'_>) -> bool {
     match parent.kind() {
         "as_expression" | "satisfies_expression" => children(parent).first() != Some(&child),
@@ -160,62 +159,62 @@ fn is_name_or_type(parent: Node<'_>, child: Node<'_>) -> bool {
     }
 }
 
-fn binary(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn binary(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let Some(operator) = field(node, "operator") else {
         return;
     };
     let text = |side| field(node, side).is_some_and(|n| matches!(n.kind(), "string" | "template_string"));
     match c.text(operator) {
-        // Adding to a text makes a text; subtracting from one is noticed by whatever runs it.
+        // Any test would detect a subtraction from a string.
         "+" if text("left") || text("right") => {}
-        // Not the counterpart of a comparison that Python has.
-        "in" | "instanceof" => c.change(
+        // The counterpart of the Python operator does not exist here.
+        "in" | "instanceof" => c.replace(
             node,
             format!("!({})", c.text(node)),
             MutantKind::Comparison,
-            place,
+            context,
         ),
-        _ => c.operator(operator, place),
+        _ => c.swap_operator(operator, context),
     }
 }
 
-fn unary(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn unary(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let Some((operator, argument)) = field(node, "operator").zip(field(node, "argument")) else {
         return;
     };
     match c.text(operator) {
-        "!" => c.change(node, c.text(argument), Boolean, place),
-        "-" => c.change(
+        "!" => c.replace(node, c.text(argument), Boolean, context),
+        "-" => c.replace(
             node,
             format!("+{}", c.text(argument)),
             MutantKind::Arithmetic,
-            place,
+            context,
         ),
-        "~" => c.change(node, c.text(argument), MutantKind::Arithmetic, place),
+        "~" => c.replace(node, c.text(argument), MutantKind::Arithmetic, context),
         _ => {}
     }
 }
 
-fn string(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn string(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let whole = c.text(node);
     let Some(inner) = whole.get(1..whole.len().saturating_sub(1)) else {
         return;
     };
     let quote = &whole[..1];
-    c.quoted(node, [quote, inner, quote], place);
+    c.mutate_string(node, [quote, inner, quote], context);
 }
 
-fn returned(value: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn returned(value: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let nothing = matches!(value.kind(), "null" | "undefined");
-    // What a component shows, and functions that are made on the way, are noticed by whatever runs them.
+    // Any test would detect a missing function.
     let plain = !matches!(value.kind(), "arrow_function" | "function_expression");
     if !nothing && plain {
-        c.change(value, "null", ReturnValue, place);
+        c.replace(value, "null", ReturnValue, context);
     }
 }
 
-/// A comparison has counterparts of its own, and so has a `!`.
-fn condition(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+/// Comparisons and `!` have their own mutants.
+fn condition(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let Some(mut condition) = field(node, "condition") else {
         return;
     };
@@ -235,11 +234,11 @@ fn condition(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
         _ => false,
     };
     if !has_own {
-        c.change(condition, format!("!({})", c.text(condition)), Condition, place);
+        c.replace(condition, format!("!({})", c.text(condition)), Condition, context);
     }
 }
 
-/// Not in a `switch`, where it ends a case.
+/// A `break` in a `switch` ends a case.
 fn is_in_loop(node: Node<'_>) -> bool {
     let mut next = node.parent();
     while let Some(parent) = next {
@@ -256,42 +255,42 @@ fn is_in_loop(node: Node<'_>) -> bool {
     false
 }
 
-fn jump(node: Node<'_>, to: &str, c: &mut Collector<'_>, place: Place) {
+fn jump(node: Node<'_>, to: &str, c: &mut Collector<'_>, context: Context) {
     if let Some(word) = all_children(node).into_iter().next() {
-        c.change(word, to, Jump, place);
+        c.replace(word, to, Jump, context);
     }
 }
 
-fn removal(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
-    let Some(call) = lone_call(node, "await_expression", "call_expression") else {
+fn removal(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
+    let Some(call) = called_statement(node, "await_expression", "call_expression") else {
         return;
     };
     let function = field(call, "function").map_or("", |f| c.text(f));
-    // A class that does not call what it extends cannot be made at all.
-    let place = if function == "super" || is_logging(function) {
-        place.of_little_worth()
+    // A subclass that does not call `super` cannot be constructed at all.
+    let context = if function == "super" || is_logging(function) {
+        context.with_low_priority()
     } else {
-        place
+        context
     };
-    c.change(node, ";", Removal, place);
+    c.replace(node, ";", Removal, context);
 }
 
-fn assigned(value: Node<'_>, c: &mut Collector<'_>, place: Place) {
-    let worth_it = matches!(
+fn assigned(value: Node<'_>, c: &mut Collector<'_>, context: Context) {
+    let is_computed = matches!(
         value.kind(),
         "call_expression" | "member_expression" | "subscript_expression" | "await_expression"
     );
-    if worth_it && place.in_function {
-        c.change_crudely(value, "null", Assignment, place);
+    if is_computed && context.in_function {
+        c.replace_with_low_priority(value, "null", Assignment, context);
     }
 }
 
-fn called(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn called(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let name = field(node, "function")
         .filter(|f| f.kind() == "member_expression")
         .and_then(|f| field(f, "property"));
     let Some(name) = name else { return };
-    c.counterpart(name, METHODS, place);
+    c.swap_name(name, METHODS, context);
 }
 
 const METHODS: &[(&str, &str)] = &[

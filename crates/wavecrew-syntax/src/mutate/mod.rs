@@ -1,7 +1,7 @@
-//! Small changes of a program that its tests should notice. Makes them; running anything with them is up to others.
+//! Makes mutants: small faults in a program that its tests should detect. Runs nothing.
 
 mod choose;
-mod collect;
+mod collector;
 mod javascript;
 mod python;
 #[cfg(test)]
@@ -15,11 +15,11 @@ use tree_sitter::{InputEdit, Point};
 
 use crate::grammar::{Grammar, column_of, errors_in};
 use crate::lines::LineSet;
-use collect::Candidate;
+use collector::Candidate;
 use javascript::JavaScript;
 use python::Python;
 
-/// One change at one place.
+/// One change at one context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mutant {
     /// Both count from 1, columns in characters.
@@ -30,7 +30,7 @@ pub struct Mutant {
     pub range: Range<usize>,
     pub replacement: String,
     pub kind: MutantKind,
-    /// For a person: what was there and what is there now.
+    /// Describes the change for a person.
     pub description: String,
 }
 
@@ -43,29 +43,29 @@ pub enum MutantKind {
     Arithmetic,
     /// `and`, `or`, `not`.
     Boolean,
-    /// A condition turned around.
+    /// A negated condition.
     Condition,
     /// A number or a truth value.
     Constant,
     Text,
-    /// Nothing returned instead of something.
+    /// Nothing is returned instead of a value.
     ReturnValue,
     /// `break` and `continue`.
     Jump,
-    /// A statement that is gone.
+    /// A removed statement.
     Removal,
-    /// A place in a sequence.
+    /// A context in a sequence.
     Index,
-    /// The value of a parameter that is not given.
+    /// The default value of a parameter.
     Default,
-    /// Nothing assigned instead of something.
+    /// Nothing is assigned instead of a value.
     Assignment,
-    /// A function or method in place of its counterpart.
+    /// A function or method in context of its counterpart.
     Call,
 }
 
-/// At most `limit` changes on `lines`, spread over lines and kinds; the same for the same arguments. Each differs from the
-/// source and parses as well as it does. In the order of the text.
+/// At most `limit` mutants on `lines`, spread over lines and kinds; the same for the same arguments. Each differs from the source
+/// and has no more syntax errors. In the order of the source.
 pub fn mutants(language: Grammar, source: &str, lines: &LineSet, limit: usize, seed: u64) -> Vec<Mutant> {
     let tree = language.parse(source);
     let root = tree.root_node();
@@ -76,14 +76,14 @@ pub fn mutants(language: Grammar, source: &str, lines: &LineSet, limit: usize, s
     };
     candidates.retain(|c| lines.contains(c.line) || lines.contains(c.statement));
     let broken = errors_in(&tree, source).len();
-    let is_sound = |candidate: &Candidate| {
+    let is_valid = |candidate: &Candidate| {
         let changed = replaced(source, &candidate.range, &candidate.replacement);
         let mut edited = tree.clone();
         edited.edit(&edit(source, &changed, candidate));
         let now = language.parse_again(&changed, Some(&edited));
         changed != source && errors_in(&now, &changed).len() <= broken
     };
-    let mut chosen = choose::spread(candidates, limit, seed, is_sound);
+    let mut chosen = choose::spread(candidates, limit, seed, is_valid);
     chosen.sort_by_key(|c| (c.range.start, c.range.end));
     chosen
         .into_iter()
@@ -91,10 +91,10 @@ pub fn mutants(language: Grammar, source: &str, lines: &LineSet, limit: usize, s
         .collect()
 }
 
-/// The source with the change in it.
+/// The source with the mutant in it.
 ///
 /// # Panics
-/// When the mutant is of another text, and its range does not fit this one.
+/// When the mutant was made from another source, and its range does not fit.
 pub fn apply(source: &str, mutant: &Mutant) -> String {
     replaced(source, &mutant.range, &mutant.replacement)
 }
@@ -125,11 +125,11 @@ fn point(source: &str, byte: usize) -> Point {
 }
 
 fn finished(candidate: Candidate, source: &str) -> Mutant {
-    let was = shown(&source[candidate.range.clone()]);
+    let was = excerpt(&source[candidate.range.clone()]);
     let description = match (was.is_empty(), candidate.replacement.as_str()) {
-        (true, now) => format!("`{}` inserted", shown(now)),
+        (true, now) => format!("`{}` inserted", excerpt(now)),
         (false, "" | "pass" | ";") => format!("`{was}` removed"),
-        (false, now) => format!("`{was}` became `{}`", shown(now)),
+        (false, now) => format!("`{was}` became `{}`", excerpt(now)),
     };
     Mutant {
         line: candidate.line,
@@ -143,7 +143,7 @@ fn finished(candidate: Candidate, source: &str) -> Mutant {
 }
 
 /// On one line, and short.
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= SHOWN {

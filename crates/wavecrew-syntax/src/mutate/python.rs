@@ -1,17 +1,16 @@
-//! Changes of Python programs. Leaves alone what tests cannot see: annotations, imports, docstrings, `__all__`.
+//! Mutants of Python. Excludes what tests cannot detect: annotations, imports, docstrings, `__all__`.
 
 use tree_sitter::Node;
 
 use super::MutantKind::{self, Assignment, Boolean, Condition, Index, Jump, Removal, ReturnValue};
-use super::collect::{Collector, Place, Worth, is_logging, lone_call};
-use super::walk::Grammar;
+use super::collector::{Collector, Context, Priority, called_statement, is_logging};
+use super::walk::MutationRules;
 use crate::tree::{all_children, children, field, line_of};
 
-/// Changes of Python.
 pub struct Python;
 
-impl Grammar for Python {
-    fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool {
+impl MutationRules for Python {
+    fn is_excluded(node: Node<'_>, c: &Collector<'_>) -> bool {
         match node.kind() {
             "comment"
             | "type"
@@ -22,7 +21,7 @@ impl Grammar for Python {
             | "type_alias_statement"
             | "global_statement"
             | "nonlocal_statement" => true,
-            // A text that stands alone: a docstring.
+            // Docstrings.
             "expression_statement" => children(node)
                 .first()
                 .is_some_and(|only| matches!(only.kind(), "string" | "concatenated_string" | "ellipsis")),
@@ -38,99 +37,99 @@ impl Grammar for Python {
         }
     }
 
-    fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place) {
+    fn enter(node: Node<'_>, c: &Collector<'_>, context: &mut Context) {
         let kind = node.kind();
         if kind.ends_with("_statement") || kind.ends_with("_clause") || kind.ends_with("_definition") {
-            place.statement = line_of(node.start_position());
+            context.statement = line_of(node.start_position());
         }
         match kind {
-            "function_definition" | "lambda" => place.in_function = true,
-            "raise_statement" | "assert_statement" => place.worth = Worth::Little,
+            "function_definition" | "lambda" => context.in_function = true,
+            "raise_statement" | "assert_statement" => context.priority = Priority::Low,
             "call" if field(node, "function").is_some_and(|f| is_logging(c.text(f))) => {
-                place.worth = Worth::Little;
+                context.priority = Priority::Low;
             }
             _ => {}
         }
     }
 
-    fn inside(parent: Node<'_>, child: Node<'_>, mut place: Place) -> Option<Place> {
+    fn enter_child(parent: Node<'_>, child: Node<'_>, mut context: Context) -> Option<Context> {
         match parent.kind() {
-            "default_parameter" | "typed_default_parameter" => place.constant = MutantKind::Default,
-            "subscript" if field(parent, "value") != Some(child) => place.constant = Index,
-            "block" => place.constant = MutantKind::Constant,
+            "default_parameter" | "typed_default_parameter" => context.constant = MutantKind::Default,
+            "subscript" if field(parent, "value") != Some(child) => context.constant = Index,
+            "block" => context.constant = MutantKind::Constant,
             _ => {}
         }
-        Some(place)
+        Some(context)
     }
 
-    fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+    fn mutate(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
         match node.kind() {
             "comparison_operator" => {
                 let operators = all_children(node).into_iter();
                 for operator in operators.filter(|n| !n.is_named() || matches!(n.kind(), "not in" | "is not"))
                 {
-                    c.operator(operator, place);
+                    c.swap_operator(operator, context);
                 }
             }
-            "boolean_operator" => operator(node, c, place),
-            "binary_operator" if !has_text_operand(node) => operator(node, c, place),
+            "boolean_operator" => operator(node, c, context),
+            "binary_operator" if !has_text_operand(node) => operator(node, c, context),
             "not_operator" => {
                 if let Some(argument) = field(node, "argument") {
-                    c.change(node, c.text(argument), Boolean, place);
+                    c.replace(node, c.text(argument), Boolean, context);
                 }
             }
             "unary_operator" => {
                 if let Some((operator, argument)) = field(node, "operator").zip(field(node, "argument")) {
                     if c.text(operator) == "-" {
-                        c.change(
+                        c.replace(
                             node,
                             format!("+{}", c.text(argument)),
                             MutantKind::Arithmetic,
-                            place,
+                            context,
                         );
                     } else {
-                        c.change(node, c.text(argument), MutantKind::Arithmetic, place);
+                        c.replace(node, c.text(argument), MutantKind::Arithmetic, context);
                     }
                 }
             }
             "augmented_assignment" => {
-                operator(node, c, place);
+                operator(node, c, context);
                 if let Some(operator) = field(node, "operator") {
-                    c.change(operator, "=", Removal, place);
+                    c.replace(operator, "=", Removal, context);
                 }
             }
-            "integer" | "float" => c.number(node, place),
-            "true" => c.change(node, "False", place.constant, place),
-            "false" => c.change(node, "True", place.constant, place),
-            "string" => string(node, c, place),
-            "return_statement" | "yield" => returned(node, c, place),
+            "integer" | "float" => c.mutate_number(node, context),
+            "true" => c.replace(node, "False", context.constant, context),
+            "false" => c.replace(node, "True", context.constant, context),
+            "string" => string(node, c, context),
+            "return_statement" | "yield" => returned(node, c, context),
             "if_statement" | "elif_clause" | "while_statement" | "if_clause" | "conditional_expression" => {
-                condition(node, c, place);
+                condition(node, c, context);
             }
-            "break_statement" => c.change(node, "continue", Jump, place),
-            "continue_statement" => c.change(node, "break", Jump, place),
+            "break_statement" => c.replace(node, "continue", Jump, context),
+            "continue_statement" => c.replace(node, "break", Jump, context),
             "expression_statement" => {
-                if let Some(call) = lone_call(node, "await", "call") {
+                if let Some(call) = called_statement(node, "await", "call") {
                     let function = field(call, "function").map_or("", |f| c.text(f));
-                    let place = if is_logging(function) {
-                        place.of_little_worth()
+                    let context = if is_logging(function) {
+                        context.with_low_priority()
                     } else {
-                        place
+                        context
                     };
-                    c.change(node, "pass", Removal, place);
+                    c.replace(node, "pass", Removal, context);
                 }
             }
-            "assignment" => assigned(node, c, place),
-            "slice" => slice(node, c, place),
-            "call" => called(node, c, place),
+            "assignment" => assigned(node, c, context),
+            "slice" => slice(node, c, context),
+            "call" => called(node, c, context),
             _ => {}
         }
     }
 }
 
-fn operator(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn operator(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     if let Some(operator) = field(node, "operator") {
-        c.operator(operator, place);
+        c.swap_operator(operator, context);
     }
 }
 
@@ -143,7 +142,7 @@ fn has_text_operand(node: Node<'_>) -> bool {
         .any(|side| matches!(side.kind(), "string" | "concatenated_string"))
 }
 
-fn string(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn string(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let parts = children(node);
     if parts.iter().any(|part| part.kind() == "interpolation") {
         return;
@@ -153,21 +152,21 @@ fn string(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
     };
     let (open, close) = (c.text(*start), c.text(*end));
     let inner = &c.source[start.end_byte()..end.start_byte()];
-    c.quoted(node, [open, inner, close], place);
+    c.mutate_string(node, [open, inner, close], context);
 }
 
-fn returned(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn returned(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     if let [value] = children(node)[..] {
         // `yield from` has to have something to go through.
         let through = all_children(node).iter().any(|n| n.kind() == "from");
         if value.kind() != "none" && !through {
-            c.change(value, "None", ReturnValue, place);
+            c.replace(value, "None", ReturnValue, context);
         }
     }
 }
 
-/// A comparison has counterparts of its own, and so has a `not`: turning it around would be the same change twice.
-fn condition(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+/// Comparisons and `not` have their own mutants: negating them would make the same mutant twice.
+fn condition(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let condition = match node.kind() {
         "conditional_expression" => children(node).get(1).copied(),
         "if_clause" => children(node).first().copied(),
@@ -176,41 +175,41 @@ fn condition(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
     let Some(condition) = condition else { return };
     let single = condition.kind() == "comparison_operator" && children(condition).len() == 2;
     if !single && !matches!(condition.kind(), "not_operator" | "true" | "false" | "integer") {
-        c.change(
+        c.replace(
             condition,
             format!("not ({})", c.text(condition)),
             Condition,
-            place,
+            context,
         );
     }
 }
 
-fn assigned(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
-    let Some(value) = field(node, "right").filter(|_| place.in_function) else {
+fn assigned(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
+    let Some(value) = field(node, "right").filter(|_| context.in_function) else {
         return;
     };
     if matches!(
         value.kind(),
         "call" | "attribute" | "subscript" | "list_comprehension" | "await"
     ) {
-        c.change_crudely(value, "None", Assignment, place);
+        c.replace_with_low_priority(value, "None", Assignment, context);
     }
 }
 
-fn slice(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn slice(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     // Numbers change as numbers.
     for part in children(node)
         .into_iter()
         .filter(|n| !matches!(n.kind(), "integer" | "unary_operator"))
     {
-        c.change(part, format!("({}) + 1", c.text(part)), Index, place);
+        c.replace(part, format!("({}) + 1", c.text(part)), Index, context);
     }
     if let Some(colon) = all_children(node).into_iter().next().filter(|n| n.kind() == ":") {
-        c.change(colon, "1:", Index, place);
+        c.replace(colon, "1:", Index, context);
     }
 }
 
-fn called(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
+fn called(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     let Some(function) = field(node, "function") else {
         return;
     };
@@ -221,7 +220,7 @@ fn called(node: Node<'_>, c: &mut Collector<'_>, place: Place) {
     };
     let Some(name) = name else { return };
     let table = if is_method { METHODS } else { FUNCTIONS };
-    c.counterpart(name, table, place);
+    c.swap_name(name, table, context);
 }
 
 const FUNCTIONS: &[(&str, &str)] = &[("min", "max"), ("max", "min"), ("any", "all"), ("all", "any")];

@@ -17,7 +17,7 @@ fn all(language: Grammar, source: &str) -> Vec<String> {
 }
 
 #[test]
-fn python_is_changed_in_every_way() {
+fn python_mutants() {
     let cases: &[(&str, &[&str])] = &[
         ("a < b", &["1 Boundary: < -> <=", "1 Comparison: < -> >="]),
         ("a == b", &["1 Comparison: == -> !="]),
@@ -86,7 +86,7 @@ fn python_is_changed_in_every_way() {
 }
 
 #[test]
-fn scripts_are_changed_in_every_way() {
+fn javascript_mutants() {
     let cases: &[(&str, &[&str])] = &[
         ("a <= b;", &["1 Boundary: <= -> <", "1 Comparison: <= -> >"]),
         ("a === b;", &["1 Comparison: === -> !=="]),
@@ -214,7 +214,7 @@ export function slug(text: string, { separator = '-', max = 80 }: Partial<Option
 ";
 
 #[test]
-fn few_are_spread_over_lines_and_kinds() {
+fn a_few_mutants_are_spread_over_lines_and_kinds() {
     for (language, source) in [(Grammar::Python, CART), (Grammar::TypeScript, SLUG)] {
         let few = mutants(language, source, &LineSet::All, 8, 1);
         assert_eq!(few.len(), 8);
@@ -228,7 +228,7 @@ fn few_are_spread_over_lines_and_kinds() {
 }
 
 #[test]
-fn a_statement_over_several_lines_is_known_by_its_first() {
+fn the_statement_of_a_mutant_is_its_first_line() {
     let elif = 1 + u32::try_from(CART.lines().position(|l| l.contains("elif (")).unwrap()).unwrap();
     let found = mutants(
         Grammar::Python,
@@ -244,7 +244,7 @@ fn a_statement_over_several_lines_is_known_by_its_first() {
 }
 
 #[test]
-fn a_change_is_told_in_words() {
+fn mutants_are_described() {
     let of = |source| {
         mutants(Grammar::Python, source, &LineSet::All, 1, 0)[0]
             .description
@@ -257,7 +257,7 @@ fn a_change_is_told_in_words() {
 }
 
 #[test]
-fn what_does_not_parse_is_no_worse_after_a_change() {
+fn mutants_add_no_syntax_errors() {
     let broken = "x = (1 +\ndef f():\n    return 2\n";
     let errors = crate::errors(Grammar::Python, broken).len();
     for mutant in mutants(Grammar::Python, broken, &LineSet::All, usize::MAX, 0) {
@@ -267,7 +267,7 @@ fn what_does_not_parse_is_no_worse_after_a_change() {
 
 proptest! {
     #[test]
-    fn every_mutant_parses_differs_and_lies_on_the_lines(
+    fn every_mutant_parses_and_differs_and_is_on_the_lines(
         python in any::<bool>(),
         wanted in prop::collection::btree_set(1u32..40, 0..20),
         limit in 0usize..30,
@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "[a-z0-9 =<>+\\-*/%'\"`{}()\\[\\]:;,.\\n!?&|#é]{0,80}", limit in 0usize..10) {
+    fn no_source_makes_it_panic(text in "[a-z0-9 =<>+\\-*/%'\"`{}()\\[\\]:;,.\\n!?&|#é]{0,80}", limit in 0usize..10) {
         for language in [Grammar::Python, Grammar::JavaScript, Grammar::TypeScript, Grammar::Tsx] {
             let errors = crate::errors(language, &text).len();
             for mutant in mutants(language, &text, &LineSet::All, limit, 3) {

@@ -1,45 +1,45 @@
-//! The way through a tree, the same for each language: what is left alone, what a node means for those below, what it may become.
+//! Walks a syntax tree and collects possible mutants, by the rules of a language.
 
 use tree_sitter::Node;
 
 use super::MutantKind;
-use super::collect::{Candidate, Collector, Place, Worth};
+use super::collector::{Candidate, Collector, Context, Priority};
 use crate::tree::children;
 
-/// What a language knows about its nodes.
-pub trait Grammar {
-    /// Left alone, with all below.
-    fn is_passed_over(node: Node<'_>, c: &Collector<'_>) -> bool;
+/// The rules of a language.
+pub trait MutationRules {
+    /// Not mutated, with all nodes below.
+    fn is_excluded(node: Node<'_>, c: &Collector<'_>) -> bool;
 
-    /// What a node means for itself and all below.
-    fn surroundings(node: Node<'_>, c: &Collector<'_>, place: &mut Place);
+    /// Updates the context for a node and all nodes below it.
+    fn enter(node: Node<'_>, c: &Collector<'_>, context: &mut Context);
 
-    /// What a node means for one of its children; `None` leaves the child alone.
-    fn inside(parent: Node<'_>, child: Node<'_>, place: Place) -> Option<Place>;
+    /// The context of a child; `None` excludes it.
+    fn enter_child(parent: Node<'_>, child: Node<'_>, context: Context) -> Option<Context>;
 
-    fn change(node: Node<'_>, c: &mut Collector<'_>, place: Place);
+    fn mutate(node: Node<'_>, c: &mut Collector<'_>, context: Context);
 }
 
-pub fn candidates<G: Grammar>(root: Node<'_>, source: &str) -> Vec<Candidate> {
+pub fn candidates<G: MutationRules>(root: Node<'_>, source: &str) -> Vec<Candidate> {
     let mut collector = Collector {
         source,
         found: Vec::new(),
     };
-    let place = Place {
+    let context = Context {
         statement: 1,
-        worth: Worth::Usual,
+        priority: Priority::Normal,
         constant: MutantKind::Constant,
         in_function: false,
     };
-    let mut open = vec![(root, place)];
-    while let Some((node, mut place)) = open.pop() {
-        if G::is_passed_over(node, &collector) {
+    let mut open = vec![(root, context)];
+    while let Some((node, mut context)) = open.pop() {
+        if G::is_excluded(node, &collector) {
             continue;
         }
-        G::surroundings(node, &collector, &mut place);
-        G::change(node, &mut collector, place);
+        G::enter(node, &collector, &mut context);
+        G::mutate(node, &mut collector, context);
         let below = children(node).into_iter().rev();
-        open.extend(below.filter_map(|child| Some((child, G::inside(node, child, place)?))));
+        open.extend(below.filter_map(|child| Some((child, G::enter_child(node, child, context)?))));
     }
     collector.found
 }

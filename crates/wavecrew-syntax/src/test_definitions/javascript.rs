@@ -1,11 +1,11 @@
-//! Tests of vitest and jest: `test`, `it` and `describe` with their modifiers, nested as they are reported.
+//! Finds tests of vitest and jest: `test`, `it` and `describe` with their modifiers.
 
 use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
 use super::javascript_assertions::{body_of, helpers};
-use super::{TestDefinition, TestMode, joined, times};
+use super::{TestDefinition, TestMode, joined, multiplied};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text};
 
@@ -26,7 +26,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
         let inner = Suite {
             name: joined(&suite.name, " > ", &call.name),
             mode: suite.mode.max(call.mode),
-            cases: times(suite.cases, call.cases),
+            cases: multiplied(suite.cases, call.cases),
         };
         if call.is_suite {
             open.extend(call.body.map(|body| (body, inner)));
@@ -54,7 +54,7 @@ pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
     found
 }
 
-/// Tests of one name all run, and are told apart by their number.
+/// Tests with the same name all run, and are numbered.
 fn number_namesakes(tests: &mut [TestDefinition]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for test in tests {
@@ -164,7 +164,7 @@ impl Callee {
                         "failing" | "fails" => TestMode::ExpectedToFail,
                         "skipIf" | "runIf" => conditional(property, given.take(), source),
                         "each" | "for" => {
-                            cases = times(cases, given.take().and_then(|table| rows(table, source)));
+                            cases = multiplied(cases, given.take().and_then(|table| rows(table, source)));
                             TestMode::Runs
                         }
                         "concurrent" | "sequential" | "shuffle" | "extend" => TestMode::Runs,
@@ -191,7 +191,7 @@ fn conditional(property: &str, arguments: Option<Node<'_>>, source: &str) -> Tes
     }
 }
 
-/// Cases of a table: a written array, or a template with one row per line after its head.
+/// The number of rows in a table: an array, or a template with one row per line after its header.
 fn rows(table: Node<'_>, source: &str) -> Option<usize> {
     if table.kind() == "template_string" {
         let lines = text(table, source).trim_matches('`').lines();
@@ -213,30 +213,26 @@ fn rows(table: Node<'_>, source: &str) -> Option<usize> {
 
 fn from_options(options: &str) -> TestMode {
     let plain: String = options.split_whitespace().collect();
-    let says = |word: &str| plain.contains(&format!("{word}:true"));
-    if says("todo") {
-        TestMode::Todo
-    } else if says("skip") {
-        TestMode::Skipped
-    } else if says("fails") {
-        TestMode::ExpectedToFail
-    } else if says("only") {
-        TestMode::Only
-    } else {
-        TestMode::Runs
-    }
+    let modes = [
+        ("todo:true", TestMode::Todo),
+        ("skip:true", TestMode::Skipped),
+        ("fails:true", TestMode::ExpectedToFail),
+        ("only:true", TestMode::Only),
+    ];
+    let mode = modes.into_iter().find(|(option, _)| plain.contains(option));
+    mode.map_or(TestMode::Runs, |(_, mode)| mode)
 }
 
 fn title_text(title: Node<'_>, source: &str) -> String {
     let whole = text(title, source);
     match title.kind() {
         "string" | "template_string" if whole.len() >= 2 => unescaped(&whole[1..whole.len() - 1]),
-        // A function or class is named after itself.
+        // The name of a function or class.
         _ => whole.strip_suffix(".name").unwrap_or(whole).to_owned(),
     }
 }
 
-/// Quotes and backslashes that were written with a backslash; names hold no other escapes that matter.
+/// Removes the backslash before quotes and backslashes; titles have no other escapes that matter.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -4,21 +4,17 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use super::{Body, Place, TestMode, Verdict, asserting};
-use crate::assertion::{Assertion, Strength};
-use crate::tree::{children, field, line_of, plain, text, walk};
+use super::{Body, BodyReader, Context, asserting_functions, is_literal};
+use crate::assertion::Strength;
+use crate::tree::{children, field, text, walk};
 
 pub fn body_of(body: Node<'_>, source: &str, helpers: &BTreeSet<&str>) -> Body {
-    let mut reader = Reader {
-        source,
-        helpers,
-        body: Body::default(),
-    };
-    reader.node(body, Place::default());
-    reader.body
+    let mut reader = JavaScriptReader(BodyReader::new(source, helpers));
+    reader.node(body, Context::default());
+    reader.0.body
 }
 
-/// Functions of the file that assert something, themselves or by calling one another: a call of one asserts as well.
+/// Functions of the file that assert something, themselves or by calling one another.
 pub fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
     let mut functions = Vec::new();
     walk(root, |node| {
@@ -31,31 +27,24 @@ pub fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
         functions.extend(name.map(|name| text(name, source)).zip(body));
         true
     });
-    asserting(&functions, |body, known| body_of(body, source, known))
+    asserting_functions(&functions, |body, known| body_of(body, source, known))
 }
 
-struct Reader<'s> {
-    source: &'s str,
-    helpers: &'s BTreeSet<&'s str>,
-    body: Body,
-}
+struct JavaScriptReader<'s>(BodyReader<'s>);
 
-impl<'s> Reader<'s> {
+impl<'s> JavaScriptReader<'s> {
     fn text(&self, node: Node<'_>) -> &'s str {
-        text(node, self.source)
+        self.0.text(node)
     }
 
-    fn node(&mut self, node: Node<'_>, place: Place) {
-        let conditional = Place {
-            conditional: true,
-            ..place
-        };
+    fn node(&mut self, node: Node<'_>, context: Context) {
+        let conditional = context.conditional();
         match node.kind() {
             "statement_block" => {
                 for statement in children(node) {
-                    self.node(statement, place);
+                    self.node(statement, context);
                     let ends = matches!(statement.kind(), "return_statement" | "throw_statement");
-                    if ends || self.body.skip == Some(TestMode::Skipped) {
+                    if ends || self.0.is_skipped() {
                         break;
                     }
                 }
@@ -70,85 +59,83 @@ impl<'s> Reader<'s> {
                 }
             }
             "try_statement" => {
-                let swallowed = place.swallowed || field(node, "handler").is_some_and(|n| self.swallows(n));
+                let swallows = field(node, "handler").is_some_and(|n| self.swallows(n));
+                let guarded = context.swallowed_if(swallows);
                 for child in children(node) {
                     match child.kind() {
-                        "statement_block" => self.node(child, Place { swallowed, ..place }),
+                        "statement_block" => self.node(child, guarded),
                         _ => self.node(child, conditional),
                     }
                 }
             }
-            "call_expression" if self.call(node, place) => {}
+            "call_expression" if self.call(node, context) => {}
             "expression_statement" => {
                 let property = children(node)
                     .first()
                     .copied()
                     .filter(|n| n.kind() == "member_expression");
-                // chai's `expect(x).to.be.true` is no call.
-                if property.is_none_or(|chain| !self.expectation(chain, None, place)) {
-                    self.below(node, place);
+                // chai's `expect(x).to.be.true` is not a call.
+                if property.is_none_or(|chain| !self.expectation(chain, None, context)) {
+                    self.visit_children(node, context);
                 }
             }
-            _ => self.below(node, place),
+            _ => self.visit_children(node, context),
         }
     }
 
-    fn below(&mut self, node: Node<'_>, place: Place) {
+    fn visit_children(&mut self, node: Node<'_>, context: Context) {
         for child in children(node) {
-            self.node(child, place);
+            self.node(child, context);
         }
     }
 
-    /// Whether a `catch` forgets what it caught.
+    /// Whether a `catch` ignores what it caught.
     fn swallows(&self, handler: Node<'_>) -> bool {
-        let mut says = false;
+        let mut reports = false;
         walk(handler, |node| {
-            says |= node.kind() == "throw_statement";
-            says |= node.kind() == "call_expression"
+            reports |= node.kind() == "throw_statement";
+            reports |= node.kind() == "call_expression"
                 && ["expect", "assert", "fail"]
                     .iter()
                     .any(|name| self.text(node).starts_with(name));
             true
         });
-        !says
+        !reports
     }
 
-    /// Whether the call was an assertion or a skip, with all that is inside.
-    fn call(&mut self, call: Node<'_>, place: Place) -> bool {
+    /// Whether the call is an assertion or a skip.
+    fn call(&mut self, call: Node<'_>, context: Context) -> bool {
         let Some((function, arguments)) = field(call, "function").zip(field(call, "arguments")) else {
             return false;
         };
         let name = self.text(function);
         let arguments = children(arguments);
         if function.kind() == "member_expression"
-            && self.expectation(function, Some((call, &arguments)), place)
+            && self.expectation(function, Some((call, &arguments)), context)
         {
             return true;
         }
         match name {
             _ if matches!(name.split_once('.'), Some((_, "skip"))) => {
-                self.body.skips(if place.conditional {
-                    TestMode::SkippedIf
-                } else {
-                    TestMode::Skipped
-                });
+                self.0.add_skip(context);
                 true
             }
             "assert" => {
-                self.plain_assert(call, "ok", &arguments, place);
+                self.assert_function(call, "ok", &arguments, context);
                 true
             }
             _ if name.starts_with("assert.") => {
-                self.plain_assert(
+                self.assert_function(
                     call,
                     name.rsplit('.').next().unwrap_or_default(),
                     &arguments,
-                    place,
+                    context,
                 );
                 true
             }
-            _ if self.helpers.contains(name) => {
-                self.found(call, name.to_owned(), Strength::Exact, place);
+            _ if self.0.helpers.contains(name) => {
+                self.0
+                    .add_assertion(call, name.to_owned(), Strength::Exact, context);
                 true
             }
             _ => false,
@@ -156,7 +143,12 @@ impl<'s> Reader<'s> {
     }
 
     /// `expect(subject).not.toBe(expected)`: a chain that begins with `expect`.
-    fn expectation(&mut self, chain: Node<'_>, call: Option<(Node<'_>, &[Node<'_>])>, place: Place) -> bool {
+    fn expectation(
+        &mut self,
+        chain: Node<'_>,
+        call: Option<(Node<'_>, &[Node<'_>])>,
+        context: Context,
+    ) -> bool {
         let mut words = Vec::new();
         let mut node = chain;
         let subject = loop {
@@ -188,41 +180,41 @@ impl<'s> Reader<'s> {
         let (whole, arguments) = call.unwrap_or((chain, &[]));
         let negated = words[1..].contains(&"not");
         let expected = arguments.first().copied();
-        let subject_text = plain(subject, self.source);
-        let same = expected.is_some_and(|e| plain(e, self.source) == subject_text);
+        let subject_text = self.0.tokens(subject);
+        let same = expected.is_some_and(|e| self.0.tokens(e) == subject_text);
         let literal = is_literal(subject) && expected.is_none_or(is_literal);
         if literal || (same && !negated) {
-            self.body.add(Verdict::Vacuous);
+            self.0.add_vacuous();
             return true;
         }
         let strength = match (strength_of(matcher, expected.map(|e| self.text(e))), negated) {
             (Strength::Close { .. }, false) => Strength::Close {
-                tolerance: Some(self.digits(arguments)),
+                tolerance: Some(self.close_to_tolerance(arguments)),
             },
             (strength, false) => strength,
-            // That a value is not a certain one says little; that it is not in a list, a bit.
+            // That a value differs from one other value demands little.
             (Strength::Partial, true) => Strength::Partial,
             (_, true) => Strength::Presence,
         };
-        self.found(whole, subject_text, strength, place);
+        self.0.add_assertion(whole, subject_text, strength, context);
         true
     }
 
-    /// jest and vitest take the number of digits and allow half a unit of the last.
-    fn digits(&self, arguments: &[Node<'_>]) -> f64 {
+    /// jest and vitest take a number of digits, and allow half a unit of the last.
+    fn close_to_tolerance(&self, arguments: &[Node<'_>]) -> f64 {
         let digits = arguments.get(1).and_then(|n| self.text(*n).parse::<f64>().ok());
         10f64.powf(-digits.unwrap_or(2.0)) / 2.0
     }
 
-    fn plain_assert(&mut self, call: Node<'_>, name: &str, arguments: &[Node<'_>], place: Place) {
+    fn assert_function(&mut self, call: Node<'_>, name: &str, arguments: &[Node<'_>], context: Context) {
         let Some((first, rest)) = arguments.split_first() else {
-            return self.body.add(Verdict::Vacuous);
+            return self.0.add_vacuous();
         };
         let compares = name.to_lowercase().contains("equal");
         let second = rest.first().filter(|_| compares);
-        let same = second.is_some_and(|n| plain(*n, self.source) == plain(*first, self.source));
+        let same = second.is_some_and(|n| self.0.tokens(*n) == self.0.tokens(*first));
         if same || (is_literal(*first) && second.is_none_or(|n| is_literal(*n))) {
-            return self.body.add(Verdict::Vacuous);
+            return self.0.add_vacuous();
         }
         let strength = match name {
             "throws" | "rejects" if rest.is_empty() => Strength::RaisesAnything,
@@ -232,20 +224,8 @@ impl<'s> Reader<'s> {
             _ if compares => Strength::Exact,
             _ => Strength::Partial,
         };
-        self.found(call, plain(*first, self.source), strength, place);
-    }
-
-    fn found(&mut self, whole: Node<'_>, subject: String, strength: Strength, place: Place) {
-        self.body.add(if place.swallowed {
-            Verdict::Vacuous
-        } else {
-            Verdict::Real(Assertion {
-                line: line_of(whole.start_position()),
-                subject,
-                strength,
-                text: plain(whole, self.source),
-            })
-        });
+        self.0
+            .add_assertion(call, self.0.tokens(*first), strength, context);
     }
 }
 
@@ -291,21 +271,9 @@ fn strength_of(matcher: &str, expected: Option<&str>) -> Strength {
         | "most"
         | "property" => Strength::Partial,
         _ => match expected {
-            // What accepts anything demands nothing of it.
+            // `expect.any` accepts every value of a type.
             Some(text) if text.starts_with("expect.any") => Strength::Partial,
             _ => Strength::Exact,
         },
-    }
-}
-
-/// A value that is written down and holds no variable.
-fn is_literal(node: Node<'_>) -> bool {
-    match node.kind() {
-        "true" | "false" | "null" | "undefined" | "number" | "string" | "regex" => true,
-        "template_string" => children(node).iter().all(|n| n.kind() != "template_substitution"),
-        "array" | "object" | "pair" | "unary_expression" | "parenthesized_expression" => children(node)
-            .into_iter()
-            .all(|n| n.kind() == "property_identifier" || is_literal(n)),
-        _ => false,
     }
 }

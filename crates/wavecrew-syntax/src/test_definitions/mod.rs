@@ -1,4 +1,4 @@
-//! Tests as they stand in a file: names, what they assert, whether they run. Runs none, and reads no report.
+//! The tests in a source file: their names, what they assert, whether they run.
 
 mod javascript;
 mod javascript_assertions;
@@ -12,36 +12,36 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use tree_sitter::Node;
 
-use crate::assertion::Assertion;
+use crate::assertion::{Assertion, Strength};
 use crate::grammar::Grammar;
 use crate::lines::Lines;
-use crate::tree::is_deeper_than;
+use crate::tree::{children, is_deeper_than, line_of, plain, text, walk};
 
-/// One test of a file. Cases of a parametrised test are one shape.
+/// One test of a file, with all cases of a parametrised test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TestDefinition {
     /// As the frameworks name it: `TestCart::test_total`, `cart > adds`.
     pub name: String,
     pub lines: Lines,
-    /// How many cases it has that run; `None` when the text alone does not tell.
+    /// The number of cases that run; `None` when the source does not show it.
     pub cases: Option<usize>,
-    /// Those that can fail.
+    /// Assertions that can fail.
     pub assertions: Vec<Assertion>,
-    /// How many hold whatever the code does: `assert True`, `expect(x).toBe(x)`, those whose failure is caught.
+    /// The number of assertions that cannot fail: `assert True`, `expect(x).toBe(x)`, those whose failure is caught.
     pub vacuous: usize,
     pub mode: TestMode,
-    /// Of the body, without layout and comments.
+    /// A hash of the body, without layout and comments.
     pub fingerprint: u64,
 }
 
-/// Whether a test runs, and whether its failure counts. Of several the one that says most comes last.
+/// Whether a test runs, and whether its failure counts. Of several modes the last one applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestMode {
     Runs,
-    /// It runs, and others of its file do not.
+    /// The other tests of its file do not run.
     Only,
-    /// It depends on something that is looked at when it runs.
+    /// Depends on a condition at run time.
     SkippedIf,
     ExpectedToFail,
     Skipped,
@@ -52,7 +52,7 @@ pub enum TestMode {
 /// All tests of a file, in its order.
 pub fn tests(language: Grammar, source: &str) -> Vec<TestDefinition> {
     let tree = language.parse(source);
-    // Nobody writes tests that are nested like this, and what follows nests its calls as the text does.
+    // Nobody writes such deeply nested tests, and the functions below recurse.
     if is_deeper_than(tree.root_node(), 400) {
         return Vec::new();
     }
@@ -63,7 +63,7 @@ pub fn tests(language: Grammar, source: &str) -> Vec<TestDefinition> {
     }
 }
 
-/// What a body asserts and what it does about running at all.
+/// The assertions and skips in the body of a function.
 #[derive(Debug, Default)]
 struct Body {
     assertions: Vec<Assertion>,
@@ -71,39 +71,128 @@ struct Body {
     skip: Option<TestMode>,
 }
 
-impl Body {
-    fn add(&mut self, found: Verdict) {
-        match found {
-            Verdict::Real(assertion) => self.assertions.push(assertion),
-            Verdict::Vacuous => self.vacuous += 1,
+/// Reads the body of a function; the languages know their statements.
+struct BodyReader<'s> {
+    source: &'s str,
+    /// Functions of the same file that assert something.
+    helpers: &'s BTreeSet<&'s str>,
+    body: Body,
+}
+
+impl<'s> BodyReader<'s> {
+    fn new(source: &'s str, helpers: &'s BTreeSet<&'s str>) -> Self {
+        Self {
+            source,
+            helpers,
+            body: Body::default(),
         }
     }
 
-    fn skips(&mut self, mode: TestMode) {
-        self.skip = self.skip.max(Some(mode));
+    fn text(&self, node: Node<'_>) -> &'s str {
+        text(node, self.source)
+    }
+
+    fn tokens(&self, node: Node<'_>) -> String {
+        plain(node, self.source)
+    }
+
+    fn is_skipped(&self) -> bool {
+        self.body.skip == Some(TestMode::Skipped)
+    }
+
+    fn add_skip(&mut self, context: Context) {
+        let mode = if context.conditional {
+            TestMode::SkippedIf
+        } else {
+            TestMode::Skipped
+        };
+        self.body.skip = self.body.skip.max(Some(mode));
+    }
+
+    fn add_assertion(&mut self, whole: Node<'_>, subject: String, strength: Strength, context: Context) {
+        if context.swallowed {
+            return self.add_vacuous();
+        }
+        self.body.assertions.push(Assertion {
+            line: line_of(whole.start_position()),
+            subject,
+            strength,
+            text: self.tokens(whole),
+        });
+    }
+
+    fn add_vacuous(&mut self) {
+        self.body.vacuous += 1;
     }
 }
 
-enum Verdict {
-    Real(Assertion),
-    Vacuous,
-}
-
-/// Where in a body a statement stands.
+/// What surrounds a statement.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// Below an `if`, a loop or a handler: it may not be reached.
+struct Context {
+    /// An `if`, a loop or a handler: the statement may not run.
     conditional: bool,
-    /// Inside a block whose failures are caught and forgotten.
+    /// A block whose failures are caught and ignored.
     swallowed: bool,
 }
 
-/// How many cases a test has inside of something that is repeated.
-fn times(outer: Option<usize>, inner: Option<usize>) -> Option<usize> {
+impl Context {
+    fn conditional(self) -> Self {
+        Self {
+            conditional: true,
+            ..self
+        }
+    }
+
+    fn swallowed_if(self, swallowed: bool) -> Self {
+        Self {
+            swallowed: self.swallowed || swallowed,
+            ..self
+        }
+    }
+}
+
+/// A constant expression.
+fn is_literal(node: Node<'_>) -> bool {
+    match node.kind() {
+        "true"
+        | "false"
+        | "none"
+        | "null"
+        | "undefined"
+        | "ellipsis"
+        | "integer"
+        | "float"
+        | "number"
+        | "regex"
+        | "property_identifier" => true,
+        "string" | "concatenated_string" | "template_string" => {
+            let mut constant = true;
+            walk(node, |n| {
+                constant &= !matches!(n.kind(), "interpolation" | "template_substitution");
+                constant
+            });
+            constant
+        }
+        "list"
+        | "tuple"
+        | "set"
+        | "dictionary"
+        | "array"
+        | "object"
+        | "pair"
+        | "unary_operator"
+        | "unary_expression"
+        | "parenthesized_expression" => children(node).into_iter().all(is_literal),
+        _ => false,
+    }
+}
+
+/// The number of cases of a test inside a parametrised class or suite.
+fn multiplied(outer: Option<usize>, inner: Option<usize>) -> Option<usize> {
     Some(outer? * inner?)
 }
 
-/// A name below another one; the outer may be empty.
+/// A qualified name; the outer name may be empty.
 fn joined(outer: &str, by: &str, name: &str) -> String {
     if outer.is_empty() {
         name.to_owned()
@@ -112,8 +201,8 @@ fn joined(outer: &str, by: &str, name: &str) -> String {
     }
 }
 
-/// The names of those functions whose body asserts, where a call of one that is known to does as well.
-fn asserting<'s, 't>(
+/// The names of functions that assert something, themselves or by calling one another.
+fn asserting_functions<'s, 't>(
     functions: &[(&'s str, Node<'t>)],
     read: impl Fn(Node<'t>, &BTreeSet<&'s str>) -> Body,
 ) -> BTreeSet<&'s str> {

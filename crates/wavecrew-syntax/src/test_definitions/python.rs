@@ -1,11 +1,11 @@
-//! Tests of pytest and unittest: functions, methods, decorators, marks of modules and classes.
+//! Finds tests of pytest and unittest: functions, methods, decorators, marks of modules and classes.
 
 use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
 use super::python_assertions::body_of;
-use super::{Body, TestDefinition, TestMode, asserting, joined, times};
+use super::{Body, TestDefinition, TestMode, asserting_functions, joined, multiplied};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text, walk};
 
@@ -36,15 +36,14 @@ struct Finder<'s> {
     found: Vec<TestDefinition>,
 }
 
-/// What surrounds a definition.
+/// The module or class around a definition.
 struct Outer {
-    /// With the classes around it, dotted; empty in a module.
+    /// With the outer classes, dotted; empty in a module.
     class: String,
     mode: TestMode,
     cases: Option<usize>,
 }
 
-/// What decorators say.
 #[derive(Debug, Clone, Copy)]
 struct Marks {
     mode: TestMode,
@@ -61,7 +60,7 @@ impl Finder<'_> {
                         self.definition(inner, node, outer);
                     }
                 }
-                // Definitions may depend on the platform or on what can be imported.
+                // Definitions may depend on the platform or on installed packages.
                 "if_statement" | "else_clause" | "elif_clause" | "try_statement" | "except_clause"
                 | "with_statement" | "block" => self.block(node, outer),
                 _ => {}
@@ -76,7 +75,7 @@ impl Finder<'_> {
         let name = text(name, self.source);
         let marks = decorators(whole, self.source);
         let mode = outer.mode.max(marks.mode);
-        let cases = times(outer.cases, marks.cases);
+        let cases = multiplied(outer.cases, marks.cases);
         if node.kind() == "class_definition" {
             if name.starts_with("Test") || is_test_case(node, self.source) {
                 let inner = Outer {
@@ -113,8 +112,7 @@ fn is_test_case(class: Node<'_>, source: &str) -> bool {
     bases.iter().any(|base| text(*base, source).ends_with("TestCase"))
 }
 
-/// Functions of the file, tests apart, that assert something, themselves or by calling one another: a call of one asserts
-/// as well.
+/// Functions of the file, except tests, that assert something, themselves or by calling one another.
 fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
     let mut functions = Vec::new();
     walk(root, |node| {
@@ -126,7 +124,7 @@ fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
         true
     });
     functions.retain(|(name, _)| !name.starts_with("test"));
-    asserting(&functions, |body, known| body_of(body, source, known))
+    asserting_functions(&functions, |body, known| body_of(body, source, known))
 }
 
 fn decorators(whole: Node<'_>, source: &str) -> Marks {
@@ -141,7 +139,7 @@ fn decorators(whole: Node<'_>, source: &str) -> Marks {
         marks.mode = marks.mode.max(mark(expression, source));
         let (name, arguments) = call_parts(expression, source);
         if name.ends_with("parametrize") {
-            marks.cases = times(
+            marks.cases = multiplied(
                 marks.cases,
                 arguments.get(1).and_then(|list| cases_in(*list, source)),
             );
@@ -158,7 +156,7 @@ fn call_parts<'t, 's>(expression: Node<'t>, source: &'s str) -> (&'s str, Vec<No
     }
 }
 
-/// What one mark says about running.
+/// The mode that a mark sets.
 fn mark(expression: Node<'_>, source: &str) -> TestMode {
     let (name, arguments) = call_parts(expression, source);
     let condition = arguments.iter().find(|a| a.kind() != "keyword_argument");
@@ -173,7 +171,7 @@ fn mark(expression: Node<'_>, source: &str) -> TestMode {
     }
 }
 
-/// Entries of a written list, without those that carry a mark which keeps them from counting.
+/// The number of entries of a list, without skipped ones and expected failures.
 fn cases_in(list: Node<'_>, source: &str) -> Option<usize> {
     let counts = |entry: &&Node<'_>| {
         let text = text(**entry, source);

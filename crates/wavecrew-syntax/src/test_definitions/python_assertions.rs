@@ -4,64 +4,52 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use super::{Body, Place, TestMode, Verdict};
-use crate::assertion::{Assertion, Strength};
-use crate::tree::{all_children, children, field, line_of, plain, text, walk};
+use super::{Body, BodyReader, Context, is_literal};
+use crate::assertion::Strength;
+use crate::tree::{all_children, children, field, walk};
 
-/// `helpers`: functions of the same file that assert.
+/// `helpers`: functions of the same file that assert something.
 pub fn body_of(body: Node<'_>, source: &str, helpers: &BTreeSet<&str>) -> Body {
-    let mut reader = Reader {
-        source,
-        helpers,
-        body: Body::default(),
-    };
-    reader.block(body, Place::default());
-    reader.body
+    let mut reader = PythonReader(BodyReader::new(source, helpers));
+    reader.block(body, Context::default());
+    reader.0.body
 }
 
-struct Reader<'s> {
-    source: &'s str,
-    helpers: &'s BTreeSet<&'s str>,
-    body: Body,
-}
+struct PythonReader<'s>(BodyReader<'s>);
 
-impl<'s> Reader<'s> {
+impl<'s> PythonReader<'s> {
     fn text(&self, node: Node<'_>) -> &'s str {
-        text(node, self.source)
+        self.0.text(node)
     }
 
-    fn block(&mut self, block: Node<'_>, place: Place) {
+    fn block(&mut self, block: Node<'_>, context: Context) {
         for statement in children(block) {
-            self.statement(statement, place);
+            self.statement(statement, context);
             let ends = matches!(statement.kind(), "return_statement" | "raise_statement");
-            if ends || self.body.skip == Some(TestMode::Skipped) {
+            if ends || self.0.is_skipped() {
                 break;
             }
         }
     }
 
-    fn statement(&mut self, node: Node<'_>, place: Place) {
-        let deeper = Place {
-            conditional: true,
-            ..place
-        };
+    fn statement(&mut self, node: Node<'_>, context: Context) {
+        let deeper = context.conditional();
         match node.kind() {
-            "block" => self.block(node, place),
+            "block" => self.block(node, context),
             "assert_statement" => {
                 if let Some(expression) = children(node).first() {
-                    self.assert(*expression, place);
+                    self.assert(*expression, context);
                 }
             }
             "with_statement" => {
                 if let Some(body) = field(node, "body") {
                     for clause in children(node).into_iter().filter(|n| n.kind() == "with_clause") {
-                        self.calls(clause, place);
+                        self.calls(clause, context);
                     }
                     let suppressed = children(node)
                         .first()
                         .is_some_and(|clause| self.text(*clause).contains("suppress("));
-                    let swallowed = place.swallowed || suppressed;
-                    self.block(body, Place { swallowed, ..place });
+                    self.block(body, context.swallowed_if(suppressed));
                 }
             }
             "if_statement" | "elif_clause" | "else_clause" | "for_statement" | "while_statement"
@@ -74,23 +62,23 @@ impl<'s> Reader<'s> {
                     }
                 }
             }
-            "try_statement" => self.attempt(node, place),
+            "try_statement" => self.try_statement(node, context),
             "except_clause" | "except_group_clause" | "finally_clause" => {
                 for child in children(node) {
                     self.statement(child, deeper);
                 }
             }
-            "raise_statement" if self.text(node).contains("SkipTest") => self.skip(place),
-            "raise_statement" if self.text(node).contains("AssertionError") && place.conditional => {
-                self.found(node, node, Strength::Partial, place);
+            "raise_statement" if self.text(node).contains("SkipTest") => self.0.add_skip(context),
+            "raise_statement" if self.text(node).contains("AssertionError") && context.conditional => {
+                self.found(node, node, Strength::Partial, context);
             }
-            // What is defined inside runs only if it is called.
+            // An inner function runs only if it is called.
             "function_definition" | "class_definition" | "decorated_definition" => {}
-            _ => self.calls(node, place),
+            _ => self.calls(node, context),
         }
     }
 
-    fn attempt(&mut self, node: Node<'_>, place: Place) {
+    fn try_statement(&mut self, node: Node<'_>, context: Context) {
         let catches = children(node).into_iter().filter(|n| n.kind() == "except_clause");
         let swallows = |clause: Node<'_>| {
             let broad = children(clause).first().is_none_or(|what| {
@@ -99,45 +87,37 @@ impl<'s> Reader<'s> {
                         .iter()
                         .any(|name| self.text(*what).contains(name))
             });
-            let mut says = false;
+            let mut reports = false;
             walk(clause, |n| {
-                says |= matches!(n.kind(), "raise_statement" | "assert_statement");
-                says |= n.kind() == "call" && self.text(n).contains("fail(");
+                reports |= matches!(n.kind(), "raise_statement" | "assert_statement");
+                reports |= n.kind() == "call" && self.text(n).contains("fail(");
                 true
             });
-            broad && !says
+            broad && !reports
         };
-        let swallowed = place.swallowed || catches.into_iter().any(swallows);
+        let guarded = context.swallowed_if(catches.into_iter().any(swallows));
         for child in children(node) {
             match child.kind() {
-                "block" => self.block(child, Place { swallowed, ..place }),
-                _ => self.statement(child, place),
+                "block" => self.block(child, guarded),
+                _ => self.statement(child, context),
             }
         }
     }
 
-    fn skip(&mut self, place: Place) {
-        self.body.skips(if place.conditional {
-            TestMode::SkippedIf
-        } else {
-            TestMode::Skipped
-        });
-    }
-
     /// Asserting and skipping calls anywhere in an expression.
-    fn calls(&mut self, node: Node<'_>, place: Place) {
+    fn calls(&mut self, node: Node<'_>, context: Context) {
         walk(node, |node| {
             if matches!(node.kind(), "lambda" | "function_definition") {
                 return false;
             }
             if node.kind() == "call" {
-                self.call(node, place);
+                self.call(node, context);
             }
             true
         });
     }
 
-    fn call(&mut self, call: Node<'_>, place: Place) {
+    fn call(&mut self, call: Node<'_>, context: Context) {
         let Some((function, arguments)) = field(call, "function").zip(field(call, "arguments")) else {
             return;
         };
@@ -146,10 +126,10 @@ impl<'s> Reader<'s> {
         let arguments: Vec<Node<'_>> = children(arguments);
         let first = arguments.first().copied();
         match last {
-            "skip" if name == "pytest.skip" => self.skip(place),
-            "skipTest" => self.skip(place),
-            "fail" if place.conditional && (name == "pytest.fail" || name == "self.fail") => {
-                self.found(call, call, Strength::Partial, place);
+            "skip" if name == "pytest.skip" => self.0.add_skip(context),
+            "skipTest" => self.0.add_skip(context),
+            "fail" if context.conditional && (name == "pytest.fail" || name == "self.fail") => {
+                self.found(call, call, Strength::Partial, context);
             }
             "raises" | "warns" | "assertRaises" | "assertWarns" | "assertRaisesRegex"
             | "assertWarnsRegex" => {
@@ -165,23 +145,23 @@ impl<'s> Reader<'s> {
                     (false, false) => Strength::Raises,
                     (false, true) => Strength::RaisesAnything,
                 };
-                self.found(call, call, strength, place);
+                self.found(call, call, strength, context);
             }
-            "deprecated_call" => self.found(call, call, Strength::Raises, place),
-            _ if last.starts_with("assert") => self.method(call, last, &arguments, place),
-            _ if self.helpers.contains(last) => self.found(call, call, Strength::Exact, place),
+            "deprecated_call" => self.found(call, call, Strength::Raises, context),
+            _ if last.starts_with("assert") => self.assert_function(call, last, &arguments, context),
+            _ if self.0.helpers.contains(last) => self.found(call, call, Strength::Exact, context),
             _ => {}
         }
     }
 
-    /// `self.assertX`, mocks' `assert_called_with`, and what libraries name alike.
-    fn method(&mut self, call: Node<'_>, name: &str, arguments: &[Node<'_>], place: Place) {
+    /// `self.assertX`, `assert_called_with` of mocks, and similar functions of libraries.
+    fn assert_function(&mut self, call: Node<'_>, name: &str, arguments: &[Node<'_>], context: Context) {
         let [first, rest @ ..] = arguments else {
             let strength = match name {
                 "assert_called" | "assert_awaited" => Strength::Presence,
                 _ => Strength::Exact,
             };
-            return self.found(call, call, strength, place);
+            return self.found(call, call, strength, context);
         };
         let same = rest
             .first()
@@ -199,17 +179,17 @@ impl<'s> Reader<'s> {
             | "assertSequenceEqual"
             | "assertCountEqual" => {
                 if same || constant {
-                    return self.body.add(Verdict::Vacuous);
+                    return self.0.add_vacuous();
                 }
                 Strength::Exact
             }
             "assertIsNone" | "assertFalse" | "assertTrue" => {
                 if constant {
-                    return self.body.add(Verdict::Vacuous);
+                    return self.0.add_vacuous();
                 }
                 match name {
                     "assertIsNone" => Strength::Exact,
-                    _ => return self.assert(*first, place),
+                    _ => return self.assert(*first, context),
                 }
             }
             "assertAlmostEqual" => Strength::Close {
@@ -224,50 +204,42 @@ impl<'s> Reader<'s> {
         } else {
             *first
         };
-        self.found(call, subject, strength, place);
+        self.found(call, subject, strength, context);
     }
 
-    fn found(&mut self, whole: Node<'_>, subject: Node<'_>, strength: Strength, place: Place) {
-        self.body.add(if place.swallowed {
-            Verdict::Vacuous
-        } else {
-            Verdict::Real(Assertion {
-                line: line_of(whole.start_position()),
-                subject: plain(subject, self.source),
-                strength,
-                text: plain(whole, self.source),
-            })
-        });
+    fn found(&mut self, whole: Node<'_>, subject: Node<'_>, strength: Strength, context: Context) {
+        let subject = self.0.tokens(subject);
+        self.0.add_assertion(whole, subject, strength, context);
     }
 
     /// The expression of an `assert`.
-    fn assert(&mut self, expression: Node<'_>, place: Place) {
+    fn assert(&mut self, expression: Node<'_>, context: Context) {
         let parts = |name| field(expression, name);
         match expression.kind() {
             "parenthesized_expression" => {
                 if let Some(inner) = children(expression).first() {
-                    self.assert(*inner, place);
+                    self.assert(*inner, context);
                 }
             }
             "boolean_operator" => {
                 let both = [parts("left"), parts("right")];
                 if parts("operator").is_some_and(|op| self.text(op) == "and") {
                     for side in both.into_iter().flatten() {
-                        self.assert(side, place);
+                        self.assert(side, context);
                     }
                 } else if both.into_iter().flatten().any(is_literal) {
-                    self.body.add(Verdict::Vacuous);
+                    self.0.add_vacuous();
                 } else {
-                    self.found(expression, expression, Strength::Partial, place);
+                    self.found(expression, expression, Strength::Partial, context);
                 }
             }
-            "comparison_operator" => self.comparison(expression, place),
+            "comparison_operator" => self.comparison(expression, context),
             "not_operator" => {
                 let inner = parts("argument").unwrap_or(expression);
                 if is_literal(inner) {
-                    self.body.add(Verdict::Vacuous);
+                    self.0.add_vacuous();
                 } else {
-                    self.found(expression, inner, Strength::Presence, place);
+                    self.found(expression, inner, Strength::Presence, context);
                 }
             }
             "call" => {
@@ -275,22 +247,22 @@ impl<'s> Reader<'s> {
                 let name = parts("function").map_or("", |n| self.text(n));
                 match (name, &arguments[..]) {
                     ("isinstance", [_, kind]) if self.text(*kind) == "object" => {
-                        self.body.add(Verdict::Vacuous);
+                        self.0.add_vacuous();
                     }
                     ("isinstance" | "hasattr" | "callable" | "any" | "all" | "issubclass", [first, ..]) => {
-                        self.found(expression, *first, Strength::Partial, place);
+                        self.found(expression, *first, Strength::Partial, context);
                     }
-                    _ => self.found(expression, expression, Strength::Presence, place),
+                    _ => self.found(expression, expression, Strength::Presence, context),
                 }
             }
             // A tuple that is not empty is true.
-            "tuple" => self.body.add(Verdict::Vacuous),
-            _ if is_literal(expression) => self.body.add(Verdict::Vacuous),
-            _ => self.found(expression, expression, Strength::Presence, place),
+            "tuple" => self.0.add_vacuous(),
+            _ if is_literal(expression) => self.0.add_vacuous(),
+            _ => self.found(expression, expression, Strength::Presence, context),
         }
     }
 
-    fn comparison(&mut self, expression: Node<'_>, place: Place) {
+    fn comparison(&mut self, expression: Node<'_>, context: Context) {
         let operands = children(expression);
         let (Some(&left), Some(&right)) = (operands.first(), operands.last()) else {
             return;
@@ -299,10 +271,10 @@ impl<'s> Reader<'s> {
             .into_iter()
             .find(|child| !child.is_named() || matches!(child.kind(), "is not" | "not in"))
             .map_or("", |node| self.text(node));
-        let same = plain(left, self.source) == plain(right, self.source);
+        let same = self.0.tokens(left) == self.0.tokens(right);
         let reflexive = matches!(operator, "==" | "is" | "<=" | ">=" | "in");
         if (same && reflexive) || (is_literal(left) && is_literal(right)) {
-            return self.body.add(Verdict::Vacuous);
+            return self.0.add_vacuous();
         }
         let (subject, expected) = if is_literal(left) || operator == "in" {
             (right, left)
@@ -314,17 +286,17 @@ impl<'s> Reader<'s> {
             ["=="] if self.text(expected).contains("approx(") => Strength::Close {
                 tolerance: self.tolerance(expected, "rel", "abs"),
             },
-            ["==" | "is"] => match self.measured(subject) {
-                Some(inner) => return self.found(expression, inner, Strength::Partial, place),
+            ["==" | "is"] => match self.measured_value(subject) {
+                Some(inner) => return self.found(expression, inner, Strength::Partial, context),
                 None => Strength::Exact,
             },
             _ => Strength::Partial,
         };
-        self.found(expression, subject, strength, place);
+        self.found(expression, subject, strength, context);
     }
 
-    /// `x` of `len(x)` and `type(x)`: comparing these says less than comparing `x`.
-    fn measured<'t>(&self, subject: Node<'t>) -> Option<Node<'t>> {
+    /// `x` of `len(x)` and `type(x)`: comparing these demands less than comparing `x`.
+    fn measured_value<'t>(&self, subject: Node<'t>) -> Option<Node<'t>> {
         let name = self.text(field(subject, "function")?);
         let [only] = children(field(subject, "arguments")?)[..] else {
             return None;
@@ -332,7 +304,7 @@ impl<'s> Reader<'s> {
         matches!(name, "len" | "type").then_some(only)
     }
 
-    /// What is written as an argument of one of these names: the larger demands less. `places` is turned around.
+    /// The largest tolerance in arguments of these names. `places` is a number of digits.
     fn tolerance(&self, call: Node<'_>, one: &str, other: &str) -> Option<f64> {
         let mut widest: Option<f64> = None;
         walk(call, |node| {
@@ -352,24 +324,5 @@ impl<'s> Reader<'s> {
             true
         });
         widest
-    }
-}
-
-/// A value that is written down and holds no variable.
-fn is_literal(node: Node<'_>) -> bool {
-    match node.kind() {
-        "true" | "false" | "none" | "integer" | "float" | "ellipsis" => true,
-        "string" | "concatenated_string" => {
-            let mut plain = true;
-            walk(node, |n| {
-                plain &= n.kind() != "interpolation";
-                plain
-            });
-            plain
-        }
-        "list" | "tuple" | "set" | "dictionary" | "pair" | "unary_operator" | "parenthesized_expression" => {
-            children(node).into_iter().all(is_literal)
-        }
-        _ => false,
     }
 }

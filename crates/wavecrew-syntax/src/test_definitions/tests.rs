@@ -43,7 +43,7 @@ fn strengths(language: Grammar, source: &str) -> Vec<String> {
 }
 
 #[test]
-fn tests_of_python_are_found() {
+fn python_tests_are_found() {
     let source = r#"
 import unittest, pytest
 
@@ -131,7 +131,7 @@ def test_plain():
 }
 
 #[test]
-fn assertions_of_python_are_weighed() {
+fn python_assertions_have_a_strength() {
     let cases: &[(&str, &[&str])] = &[
         ("assert f(1) == 2", &["Exact f ( 1 )"]),
         ("assert 2 == f(1)", &["Exact f ( 1 )"]),
@@ -211,7 +211,7 @@ fn assertions_of_python_are_weighed() {
 }
 
 #[test]
-fn tests_of_scripts_are_found() {
+fn javascript_tests_are_found() {
     let source = r"
 import { describe, expect, it, test } from 'vitest';
 describe('cart', () => {
@@ -268,7 +268,7 @@ foo.test('no', () => {});
 }
 
 #[test]
-fn assertions_of_scripts_are_weighed() {
+fn javascript_assertions_have_a_strength() {
     let cases: &[(&str, &[&str])] = &[
         ("expect(f(1)).toBe(2)", &["Exact f ( 1 )"]),
         ("expect(f(1)).toEqual({ a: 1 })", &["Exact f ( 1 )"]),
@@ -322,7 +322,7 @@ fn assertions_of_scripts_are_weighed() {
 }
 
 #[test]
-fn the_fingerprint_knows_no_layout() {
+fn the_fingerprint_ignores_layout() {
     let of = |source| tests(Grammar::Python, source)[0].fingerprint;
     let one = of("def test_a():\n    # why\n    assert f(1) == 2\n");
     assert_eq!(one, of("def test_b():\n        assert f( 1 )  ==  2  # so\n"));
@@ -330,7 +330,7 @@ fn the_fingerprint_knows_no_layout() {
 }
 
 #[test]
-fn what_is_nested_beyond_reason_is_not_looked_into() {
+fn extreme_nesting_is_not_searched() {
     let deep = format!("def test_a():\n    assert {}1\n", "not ".repeat(5_000));
     assert_eq!(tests(Grammar::Python, &deep), []);
 }

@@ -7,6 +7,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -84,13 +85,14 @@ impl Terminal {
         self
     }
 
-    /// Waits for the end of the program.
+    /// Waits for the end of the program. A signal counts as 128 and its number, as in shells.
     #[track_caller]
     pub fn expect_exit(&mut self, code: i32) {
         let ended = wait_for("the program to end", || {
             self.child.try_wait().expect("our own child")
         });
-        assert_eq!(ended.code(), Some(code), "{}", self.output());
+        let ended = ended.code().or(ended.signal().map(|signal| 128 + signal));
+        assert_eq!(ended, Some(code), "{}", self.output());
     }
 
     /// All output so far, with what a terminal obeys.

@@ -13,6 +13,8 @@ mod temporary_files;
 mod test_file;
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,7 @@ use wavecrew_syntax::{Grammar, outline};
 
 use crate::helper_files::{SourceFiles, source_files, unpack};
 use crate::module_pool;
+use crate::time_plan::Share;
 use crate::{Dropped, GenerateError, Module, Mutants, Progress, Request, SuspectedDefect, WrittenFile};
 use exclusions::Exclusions;
 use existing_tests::ExistingTest;
@@ -113,12 +116,13 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
     let helper = unpack(HELPER, PACKAGE)?;
     let project = Project::read(&request.root);
     let _run_folder = TemporaryFiles::in_folder(&request.root.join(&request.run_folder))?;
-    module_pool::for_each_module(request, progress, |file, _| {
+    module_pool::for_each_module(request, progress, |file, share, _| {
         let started = Instant::now();
         let mut module = match SourceModule::read(request, &project, file) {
             Ok(source) => {
                 let search = Search {
                     request,
+                    share,
                     runner: &runner,
                     helper: helper.path(),
                     existing_tests: existing_tests::find(request, &project, &source, helper.path()),
@@ -141,6 +145,7 @@ fn helper_folder(helper: &Path) -> PathBuf {
 /// The search of one module.
 struct Search<'a> {
     request: &'a Request,
+    share: Share,
     runner: &'a Runner,
     helper: &'a Path,
     source: SourceModule,
@@ -195,7 +200,7 @@ impl Search<'_> {
             module.dropped.push(self.whole_module(why));
             return Ok(module);
         }
-        fs::write(&path, test_file::text(&found.header, &kept))?;
+        write_at_once(&path, &test_file::text(&found.header, &kept))?;
         module.written.push(WrittenFile {
             path,
             tests: kept
@@ -304,7 +309,7 @@ impl Search<'_> {
             "file": source.file, "identifier": source.identifier, "importPath": source.import_path,
             "shownPath": source.shown_path, "style": source.style(), "typescript": source.is_typescript(),
             "framework": self.runner.name(), "seed": seed,
-            "budget": u64::try_from(request.budget_per_module.as_millis()).unwrap_or(u64::MAX),
+            "budget": u64::try_from(self.share.budget.as_millis()).unwrap_or(u64::MAX),
             "commit": request.commit, "exclusions": exclusions, "out": out, "traceFile": trace,
             "texts": source.texts, "suspected": source.suspected_before(&request.layer_folder),
             "feedback": request.feedback.as_ref().map(|feedback| serde_json::json!({
@@ -326,12 +331,15 @@ impl Search<'_> {
             .to_string_lossy()
             .into_owned();
         let mut kept = found.tests.clone();
-        // A test that failed in an earlier round would fail again.
+        if let Some(grammar) = Grammar::of(path) {
+            kept.retain(|test| test.asserts(grammar));
+        }
+        // A test that failed or was refused in an earlier round would be again.
         let failing: Vec<String> = self
             .request
             .feedback
             .iter()
-            .flat_map(|feedback| &feedback.failing_tests)
+            .flat_map(|feedback| feedback.failing_tests.iter().chain(&feedback.refused_tests))
             .map(|name| name.replace(" > ", " "))
             .collect();
         kept.retain(|test| !failing.contains(&format!("{} {}", test.group, test.title)));
@@ -356,10 +364,24 @@ impl Search<'_> {
 
     fn limits<'a>(&self, trace: Option<&'a Path>) -> Limits<'a> {
         Limits {
-            wall_time: self.request.budget_per_module * BUSY_FACTOR + STARTUP,
+            wall_time: self.share.wall_time(self.share.budget * BUSY_FACTOR + STARTUP),
             trace,
         }
     }
+}
+
+/// Writes a file that is complete from the moment it appears.
+fn write_at_once(path: &Path, text: &str) -> Result<(), GenerateError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".partial")
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn existing(tests: usize) -> String {

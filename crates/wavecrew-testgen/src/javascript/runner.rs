@@ -43,18 +43,16 @@ impl Runner {
                     ),
                 })
         };
-        Ok(match request.framework {
-            Framework::Jest => Self::Jest {
+        Ok(if request.framework == Framework::Jest {
+            Self::Jest {
                 program: program("jest")?,
                 select_option: select_option(&root),
                 root,
-            },
-            Framework::Vitest => Self::Vitest {
+            }
+        } else {
+            Self::Vitest {
                 program: program("vitest")?,
                 root,
-            },
-            Framework::Pytest | Framework::Cargo | Framework::Go | Framework::Command { .. } => {
-                return Err(GenerateError::Unsupported(request.framework.name()));
             }
         })
     }

@@ -1,12 +1,22 @@
 //! The text of a test file: imports, then tests in groups.
 
 use serde::Deserialize;
+use wavecrew_syntax::{Grammar, tests};
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Test {
     pub group: String,
     pub title: String,
     pub text: String,
+}
+
+impl Test {
+    /// Whether it asserts something that can fail, by the rules of the check of written tests.
+    pub fn asserts(&self, grammar: Grammar) -> bool {
+        tests(grammar, &self.text)
+            .iter()
+            .any(|test| !test.assertions.is_empty())
+    }
 }
 
 /// One group per function or class under test.
@@ -64,6 +74,26 @@ fn without_unused_imports(line: &str, body: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_that_only_calls_asserts_nothing() {
+        let grammar = Grammar::of("a.test.ts".as_ref()).unwrap();
+        for (body, asserts) in [
+            ("made.limit = 3;", false),
+            ("made.push(1);", false),
+            ("expect(1).toBe(1);", false),
+            ("made.limit = 3;\n    expect(made.limit).toBe(3);", true),
+            ("expect(() => parse('')).toThrow(/^empty$/);", true),
+            ("await expect(load('')).rejects.toThrow(TypeError);", true),
+        ] {
+            let test = Test {
+                group: "Cart".to_owned(),
+                title: "a".to_owned(),
+                text: format!("  it('a', async () => {{\n    {body}\n  }});"),
+            };
+            assert_eq!(test.asserts(grammar), asserts, "{body}");
+        }
+    }
 
     #[test]
     fn unused_imports_are_removed() {

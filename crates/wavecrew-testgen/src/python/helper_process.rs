@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::process_tree::ProcessTree;
+use crate::time_plan::Share;
 use crate::{GenerateError, Module, Request};
 
 /// The folder of the helper's package.
@@ -21,10 +22,13 @@ pub const PACKAGE: &str = "wavecrew_testgen";
 const BUSY_FACTOR: u32 = 20;
 /// Wall time for the checks and the pytest run after the search.
 const AFTER_SEARCH: Duration = Duration::from_mins(8);
+/// What a helper that stops in time may still need to end.
+const GRACE: Duration = Duration::from_secs(2);
 
 pub struct Job<'a> {
     pub request: &'a Request,
     pub file: &'a Path,
+    pub share: Share,
     pub python: &'a Path,
     /// The folder that holds the helper's package.
     pub helper: &'a Path,
@@ -70,7 +74,8 @@ pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Mod
         }
     });
     let stderr_reader = thread::spawn(move || last_line(stderr));
-    let deadline = Instant::now() + job.request.budget_per_module * BUSY_FACTOR + AFTER_SEARCH;
+    let longest = job.share.budget * BUSY_FACTOR + AFTER_SEARCH;
+    let deadline = Instant::now() + job.share.wall_time(longest) + GRACE;
     let mut module = None;
     loop {
         match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -106,12 +111,14 @@ fn helper_request(job: &Job<'_>) -> serde_json::Value {
         "run_folder": request.run_folder,
         "sys_path": request.imports.search_path,
         "seed": request.seed,
-        "budget": request.budget_per_module.as_secs_f64(),
+        "budget": job.share.budget.as_secs_f64(),
+        "seconds_left": job.share.until.map(|until| until.saturating_duration_since(Instant::now()).as_secs_f64()),
         "commit": request.commit,
         "feedback": request.feedback.as_ref().map(|feedback| json!({
             "uncovered": entries_for(&feedback.uncovered, job.file),
             "survivors": entries_for(&feedback.surviving_mutants, job.file),
             "failing": feedback.failing_tests,
+            "refused": feedback.refused_tests,
         })),
     })
 }

@@ -12,6 +12,7 @@ pub const HELPER: SourceFiles = source_files![
     "__init__.py",
     "__main__.py",
     "argument_checks.py",
+    "assertions.py",
     "cases.py",
     "child_process.py",
     "classes.py",
@@ -20,12 +21,14 @@ pub const HELPER: SourceFiles = source_files![
     "code_replacement.py",
     "comparisons.py",
     "defects.py",
+    "doctests.py",
     "driver.py",
     "examples.py",
     "expected_errors.py",
     "fixture_values.py",
     "fixtures.py",
     "formatting.py",
+    "import_help.py",
     "import_paths.py",
     "literals.py",
     "module_mutants.py",
@@ -34,6 +37,7 @@ pub const HELPER: SourceFiles = source_files![
     "naming.py",
     "observe.py",
     "patterns.py",
+    "plausibility.py",
     "probes.py",
     "process_state.py",
     "pytest_run.py",
@@ -47,7 +51,10 @@ pub const HELPER: SourceFiles = source_files![
     "simplify.py",
     "snapshot.py",
     "stability.py",
+    "stubs.py",
+    "style.py",
     "targets.py",
+    "test_files.py",
     "tracing.py",
     "type_hints.py",
     "uncovered.py",
@@ -65,10 +72,11 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
         .clone()
         .unwrap_or_else(|| project_interpreter(&request.root));
     let helper = unpack(HELPER, helper_process::PACKAGE)?;
-    module_pool::for_each_module(request, progress, |file, on_step| {
+    module_pool::for_each_module(request, progress, |file, share, on_step| {
         let job = helper_process::Job {
             request,
             file,
+            share,
             python: &python,
             helper: helper.path(),
         };

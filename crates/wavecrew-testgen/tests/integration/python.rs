@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use wavecrew_syntax::{Grammar, tests};
 use wavecrew_test_support::frameworks::installed;
-use wavecrew_testgen::{Feedback, Framework, GenerateError, Imports, Outcome, Progress, Request, generate};
+use wavecrew_testgen::{
+    Feedback, Framework, GenerateError, Imports, NOT_REACHED, Outcome, Priorities, Progress, Request,
+    generate,
+};
 
 fn python() -> Option<PathBuf> {
     Some(installed()?.join("venv/bin/python"))
@@ -29,6 +33,11 @@ fn helper_tests(file: &str, names: &str) {
 #[test]
 fn values_and_types() {
     helper_tests("test_values.py", "test");
+}
+
+#[test]
+fn assertions() {
+    helper_tests("test_assertions.py", "test");
 }
 
 #[test]
@@ -130,6 +139,8 @@ impl TestProject {
             commit: Some("abc1234".to_owned()),
             seed: 7,
             budget_per_module: Duration::from_secs(2),
+            deadline: None,
+            priorities: Priorities::default(),
             jobs: 2,
         }
     }
@@ -202,4 +213,79 @@ fn a_missing_interpreter_is_named() {
     let error = generate(&request, &mut |_| {}).unwrap_err();
     assert!(matches!(error, GenerateError::Interpreter { .. }), "{error}");
     assert!(error.to_string().contains("/nowhere/python"));
+}
+
+/// The helper's tests read the same file.
+#[test]
+fn the_check_and_the_generator_agree_on_what_asserts_something() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/assertions/bodies.py");
+    let shapes = tests(Grammar::of(&file).unwrap(), &fs::read_to_string(&file).unwrap());
+    assert!(shapes.len() > 20);
+    for shape in shapes {
+        let asserts = shape.name.starts_with("test_asserts_");
+        assert_eq!(!shape.assertions.is_empty(), asserts, "{}", shape.name);
+    }
+}
+
+const CACHE: &str = "
+class Cache:
+    def __init__(self, size: int = 2):
+        self.size = size
+        self._items = {}
+
+    def __setitem__(self, key: str, value: int):
+        if len(self._items) >= self.size:
+            raise ValueError('full')
+        self._items[key] = value
+
+    def __delitem__(self, key: str):
+        del self._items[key]
+
+    def forget(self, key: str) -> None:
+        self._items.pop(key, None)
+
+    @property
+    def limit(self):
+        return self.size
+
+    @limit.setter
+    def limit(self, value: int):
+        self._size = value
+
+
+class Quiet:
+    def __setitem__(self, key: str, value: int):
+        self._last = value
+
+    def hush(self):
+        pass
+";
+
+#[test]
+fn every_written_test_passes_the_check_of_assertions() {
+    let Some(project) = TestProject::of(&[("cache.py", CACHE), ("sign.py", SIGN)]) else {
+        return;
+    };
+    let (outcome, _) = run(&project.request(&["cache.py", "sign.py"]));
+    assert!(outcome.tests() > 3);
+    for written in outcome.modules.iter().flat_map(|module| &module.written) {
+        let text = fs::read_to_string(&written.path).unwrap();
+        for shape in tests(Grammar::of(&written.path).unwrap(), &text) {
+            assert!(!shape.assertions.is_empty(), "{}\n{text}", shape.name);
+        }
+    }
+}
+
+#[test]
+fn what_the_deadline_leaves_no_time_for_is_reported() {
+    let Some(project) = TestProject::of(&[("sign.py", SIGN), ("later.py", SIGN)]) else {
+        return;
+    };
+    let mut request = project.request(&["sign.py", "later.py"]);
+    request.deadline = Some(Instant::now());
+    let (outcome, seen) = run(&request);
+    for module in &outcome.modules {
+        assert_eq!(module.dropped[0].why, NOT_REACHED);
+    }
+    assert_eq!(seen.len(), 2, "each module has its report: {seen:?}");
 }

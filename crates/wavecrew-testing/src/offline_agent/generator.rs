@@ -11,7 +11,7 @@ use std::time::Duration;
 use wavecrew_core::view::count;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
-    Dropped, Feedback, Framework, Imports, Module, Outcome, Progress, Request, SuspectedDefect, generate,
+    Dropped, Feedback, Imports, Module, Outcome, Priorities, Progress, Request, SuspectedDefect, generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
@@ -28,7 +28,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let mut modules = Vec::new();
     let mut passed_over = Vec::new();
     for framework in &task.scope.frameworks {
-        if !is_supported(&framework.framework) {
+        if !framework.framework.facts().generates_tests {
             passed_over.push(framework.framework.name());
             continue;
         }
@@ -59,13 +59,6 @@ fn inside(task: &RoleTask, path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn is_supported(framework: &Framework) -> bool {
-    match framework {
-        Framework::Pytest | Framework::Vitest | Framework::Jest => true,
-        Framework::Cargo | Framework::Go | Framework::Command { .. } => false,
-    }
-}
-
 fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result<Outcome, String> {
     let files = task.scope.files_of(framework);
     let root = framework.in_tree(&task.copy).root;
@@ -93,6 +86,8 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         commit: task.scope.commit.clone(),
         seed: task.scope.seed,
         budget_per_module: Duration::from_secs(task.scope.offline_seconds.unwrap_or(BUDGET)),
+        deadline: None,
+        priorities: Priorities::default(),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut show = |progress: Progress| match progress {

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 pub use task::{Discover, RoleTask};
 
+/// The roles that the offline agent plays.
+pub const ROLES: [&str; 4] = ["strategist", "generator", "executor", "analyst"];
+
 /// What a role reports.
 struct RoleResult {
     findings: String,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
 
 use named_paths::Named;
+use wavecrew_core::sheet::closest;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 pub use changes::{Base, GitError};
@@ -37,7 +38,7 @@ pub struct FilesInScope {
     pub files: Vec<PathBuf>,
     /// What the files are, in a sentence for people.
     pub how: String,
-    /// Words that look like paths of source and are not there.
+    /// Words of the request that can only be paths, and are not there.
     pub missing: Vec<String>,
 }
 
@@ -143,6 +144,20 @@ pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, Git
             changes.base.told()
         ),
     }))
+}
+
+/// The path of the project that was most likely meant by one that does not exist.
+pub fn meant_path(project: &Path, missing: &str) -> Option<String> {
+    let sources = sources(project, project);
+    let name = Path::new(missing).file_name()?;
+    let mut of_name = sources.iter().filter(|file| file.file_name() == Some(name));
+    if let (Some(only), None) = (of_name.next(), of_name.next()) {
+        return Some(only.display().to_string());
+    }
+    let folders = sources.iter().flat_map(|file| file.ancestors());
+    let known: BTreeSet<String> = folders.map(|path| path.display().to_string()).collect();
+    let wanted = missing.trim_start_matches("./").trim_end_matches('/');
+    closest(wanted, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 fn counted(n: usize, what: &str) -> String {

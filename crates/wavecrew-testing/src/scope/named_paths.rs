@@ -7,7 +7,7 @@ use wavecrew_measure::detect::project_of;
 /// The paths of a request, relative to the project.
 pub struct Named {
     pub paths: Vec<PathBuf>,
-    /// Words that look like paths of source and are not there.
+    /// Words that can only be paths, and are not there.
     pub missing: Vec<String>,
 }
 
@@ -30,16 +30,23 @@ impl Named {
             .collect();
         paths.sort();
         paths.dedup();
-        let missing = arguments.iter().map(|argument| argument.trim());
-        let missing =
-            missing.filter(|word| !word.contains(char::is_whitespace) && is_of_source(word, project));
-        let missing = missing
-            .filter(|word| there(project, word).is_none())
-            .map(str::to_owned);
-        Self {
-            missing: missing.collect(),
-            paths,
-        }
+        // Among other words, `Node.js` is a word.
+        let plain_names = arguments.iter().all(|argument| argument.contains(['/', '.']));
+        let is_missing = |word: &&str| {
+            (plain_names || word.contains('/')) && there(project, word).is_none() && is_path(word, project)
+        };
+        let single = arguments.iter().map(|argument| argument.trim());
+        let single = single.filter(|argument| !argument.contains(char::is_whitespace));
+        let mut missing: Vec<String> = single.filter(is_missing).map(str::to_owned).collect();
+        // Where nothing else narrows the scope, a path in a sentence is meant to.
+        let words = arguments.iter().flat_map(|argument| argument.split_whitespace());
+        let words = words
+            .map(bare)
+            .filter(|word| paths.is_empty() && word.contains('/'));
+        missing.extend(words.filter(is_missing).map(str::to_owned));
+        missing.sort();
+        missing.dedup();
+        Self { paths, missing }
     }
 }
 
@@ -64,7 +71,12 @@ fn there(project: &Path, word: &str) -> Option<PathBuf> {
     (is_below && project.join(&path).exists()).then_some(path)
 }
 
-fn is_of_source(word: &str, project: &Path) -> bool {
+/// Whether a word can only mean a path: a source file, or something in a folder that is there.
+fn is_path(word: &str, project: &Path) -> bool {
     let path = Path::new(word);
-    path.extension().is_some() && project_of(&project.join(path), project).is_some()
+    let is_source = path.extension().is_some() && project_of(&project.join(path), project).is_some();
+    let in_folder = |(folder, _): (&str, &str)| {
+        there(project, folder).is_some_and(|folder| project.join(folder).is_dir())
+    };
+    is_source || word.starts_with("./") || word.split_once('/').is_some_and(in_folder)
 }

@@ -1,10 +1,10 @@
 //! `agents`: which agents are here and what they can do; `agents test` has one of them do a tiny task.
 
 use crate::agent_choice::{check, search_path};
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::json;
+use crate::global::Global;
 use crate::layout::fit;
+use crate::{hint, json};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Write, stdout};
@@ -77,14 +77,15 @@ fn list(global: &Global) -> Result<Exit, Failure> {
             agent.print(&mut out)?;
         }
         let spoken = if acp.is_empty() {
-            "none found; any program that speaks it will do: --agent 'acp:PROGRAM ARGS'".to_owned()
+            "none found; use any program that implements it with --agent 'acp:PROGRAM ARGS'".to_owned()
         } else {
             acp.join(", ")
         };
         writeln!(out, "{}  over the Agent Client Protocol: {spoken}", fit("acp", 8))?;
         writeln!(
             out,
-            "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `wavecrew agents test NAME`."
+            "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `{}`.",
+            hint::command("agents test NAME")
         )?;
     }
     Ok(Exit::Done)
@@ -109,7 +110,7 @@ fn look() -> Vec<Found> {
         program,
         version: match asked.map(std::thread::JoinHandle::join) {
             Some(Ok(version)) => version,
-            Some(Err(_)) => Err("its version could not be asked for".to_owned()),
+            Some(Err(_)) => Err("asking for its version failed".to_owned()),
             None => Err("not installed".to_owned()),
         },
         login: login(cli, |name| std::env::var_os(name)),
@@ -151,7 +152,7 @@ impl Found {
         }
         let login = match &self.login {
             Login::Variable(name) => format!("logged in: {name} is set"),
-            Login::File(path) => format!("logged in: {} is there", path.display()),
+            Login::File(path) => format!("logged in: {} exists", path.display()),
             Login::NotFound => format!(
                 "no login found (one in the system's key ring is not seen): {}",
                 self.cli.facts().how_to_log_in
@@ -221,7 +222,7 @@ impl TestArgs {
         }
         command.args(["run", "tasks.csv", "-y", "--agent", &self.name]);
         let seconds = self.timeout.to_string();
-        // A service that is to be waited for is not waited for any longer than that.
+        // A rate limit is not waited for any longer than that.
         command.args(["--timeout", &seconds, "--max-time", &seconds]);
         // Its events are not this command's answer.
         let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
@@ -233,7 +234,7 @@ impl TestArgs {
         } else if ended.success() {
             Some("it reported success, but hello.txt is not there".to_owned())
         } else if ended.code() == Some(Exit::Stopped as i32) {
-            Some("its service wants to be waited for: a rate limit, or an account that is used up".to_owned())
+            Some("its service refused it for now: a rate limit, or a quota that is used up".to_owned())
         } else {
             kept.as_deref().and_then(error_of)
         };
@@ -243,7 +244,7 @@ impl TestArgs {
             json::print_pretty(answer)?;
         } else if let Some(folder) = &kept {
             writeln!(out, "{} does not work: {}", self.name, why.unwrap_or_default())?;
-            writeln!(out, "Everything about it is kept in {}", folder.display())?;
+            writeln!(out, "Its session is kept in {}", folder.display())?;
         } else {
             writeln!(out, "{} works", self.name)?;
         }

@@ -1,10 +1,9 @@
 //! `wavecrew ask`: a worker puts a question to the person behind the run, and waits for the answer.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use serde_json::json;
-use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: ask the person behind the run, and wait for the answer
@@ -25,11 +24,6 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let worker = WorkerCommands::open(Identity::from_env()?)?;
         let answer = worker.ask(&self.question, self.options.clone())?.wait()?;
-        if global.json {
-            json::print(json!({"answer": answer}))?;
-        } else {
-            writeln!(stdout(), "{answer}")?;
-        }
-        Ok(Exit::Done)
+        json::answer(global, json!({"answer": answer}), &answer)
     }
 }

@@ -2,6 +2,7 @@
 //! the other end of its stdin, and leaves no process behind.
 
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch::testing;
 use std::path::PathBuf;
 use wavecrew_measure::run::MeasureError;
@@ -20,7 +21,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn run(&self) -> Result<Exit, Failure> {
+    pub fn run(&self, _: &Global) -> Result<Exit, Failure> {
         let environment = testing::open_environment(&self.session)?;
         terminate_when_stdin_closes();
         match Baseline::measure(&environment) {

@@ -1,14 +1,12 @@
 //! `wavecrew cancel`: stops a run in another process and waits until it has ended, or pauses it.
 
-use crate::cli::Global;
 use crate::control::{self, ControlSignal};
 use crate::exit::{Exit, Failure};
-use crate::json;
+use crate::global::Global;
 use crate::session_state::{StateFailure, set_state};
-use crate::session_view::find_or_latest;
+use crate::session_view::SessionArg;
+use crate::{hint, json};
 use serde_json::json;
-use std::io::{Write, stdout};
-use std::path::Path;
 use std::time::Duration;
 use wavecrew_session::{SessionDir, SessionState};
 
@@ -21,9 +19,8 @@ Examples:
   wavecrew cancel run-tasks-20260308 --pause    start no new tasks
   wavecrew resume run-tasks-20260308            continue after --pause")]
 pub struct Args {
-    /// Session id, or the beginning of it [default: the latest session]
-    #[arg(value_name = "SESSION")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
     /// Start no new tasks; running tasks continue. `wavecrew resume` ends the pause
     #[arg(long, conflicts_with = "resume")]
     pause: bool,
@@ -42,29 +39,25 @@ impl Args {
             (false, true) => ControlSignal::Resume,
             (false, false) => ControlSignal::Cancel,
         };
-        let dir = find_or_latest(Path::new("."), self.session.as_deref())?;
+        let dir = self.session.find()?;
         let state = if control::send(&dir, signal, Duration::from_secs(self.wait))? {
             signal.resulting_state()
         } else {
             set_idle_state(&dir, signal)?
         };
         let id = dir.id();
-        if global.json {
-            json::print(json!({"session": id, "state": state}))?;
-            return Ok(Exit::Done);
-        }
-        match signal {
-            ControlSignal::Cancel if state == signal.resulting_state() => {
-                writeln!(stdout(), "{id} is cancelled")?;
-            }
-            ControlSignal::Cancel => writeln!(stdout(), "{id} has ended already: it is {state}")?,
-            ControlSignal::Pause => {
-                writeln!(stdout(), "{id} starts no new tasks until `wavecrew resume {id}`")?;
-            }
-            ControlSignal::Resume => writeln!(stdout(), "{id} is running")?,
-        }
-        Ok(Exit::Done)
+        let text = match signal {
+            ControlSignal::Cancel if state == signal.resulting_state() => format!("{id} is cancelled"),
+            ControlSignal::Cancel => format!("{id} has ended already: it is {state}"),
+            ControlSignal::Pause => format!("{id} starts no new tasks until `{}`", resume(id)),
+            ControlSignal::Resume => format!("{id} is running"),
+        };
+        json::answer(global, json!({"session": id, "state": state}), &text)
     }
+}
+
+fn resume(id: &str) -> String {
+    hint::command(&format!("resume {id}"))
 }
 
 /// Cancels a session that no process runs, unless it has ended. Returns the state it has then.
@@ -72,7 +65,7 @@ fn set_idle_state(dir: &SessionDir, signal: ControlSignal) -> Result<&'static st
     if signal != ControlSignal::Cancel {
         return Err(Failure::with_help(
             format!("the session `{}` is not running", dir.id()),
-            format!("continue it with `wavecrew resume {}`", dir.id()),
+            format!("continue it with `{}`", resume(dir.id())),
         ));
     }
     let state = dir.read_info()?.state;

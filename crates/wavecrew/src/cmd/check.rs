@@ -2,6 +2,7 @@
 
 use crate::config::Verify;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch::testing;
 use clap::ValueEnum;
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ enum What {
 }
 
 impl Args {
-    pub fn run(&self) -> Result<Exit, Failure> {
+    pub fn run(&self, _: &Global) -> Result<Exit, Failure> {
         let report = self
             .check()
             .unwrap_or_else(|failure| CheckReport::contradicted(failure.to_string()));

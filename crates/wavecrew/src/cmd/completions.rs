@@ -1,7 +1,7 @@
 //! `wavecrew completions SHELL`
 
-use crate::cli;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use clap_complete::Shell;
 use std::io::Write;
 
@@ -17,10 +17,10 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn run(&self) -> Result<Exit, Failure> {
+    pub fn run(&self, _: &Global) -> Result<Exit, Failure> {
         // Into memory first: the generator panics when its reader goes away.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut cli::command(), "wavecrew", &mut script);
+        clap_complete::generate(self.shell, &mut super::command(), "wavecrew", &mut script);
         std::io::stdout().write_all(&script)?;
         Ok(Exit::Done)
     }

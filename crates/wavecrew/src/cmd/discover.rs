@@ -1,11 +1,10 @@
 //! `wavecrew discover`: a worker puts something on the board for the workers beside and after it.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use crate::show;
 use serde_json::{Map, Value, json};
-use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: share a discovery with the other workers
@@ -29,12 +28,7 @@ impl Args {
         for remark in unusual.iter().filter(|_| !global.quiet) {
             show::warning(remark, None);
         }
-        if global.json {
-            json::print(json!({"accepted": true}))?;
-        } else {
-            writeln!(stdout(), "noted")?;
-        }
-        Ok(Exit::Done)
+        json::answer(global, json!({"accepted": true}), "noted")
     }
 
     fn data(&self) -> Result<Map<String, Value>, Failure> {

@@ -1,14 +1,14 @@
 //! `wavecrew export`: copies what a session delivered into a folder. Overwrites nothing.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::export::export;
+use crate::global::Global;
 use crate::json;
-use crate::session_view::find_to_read;
+use crate::project;
+use crate::session_view::SessionArg;
 use serde_json::json;
-use std::io::{Write, stdout};
-use std::path::{Path, PathBuf};
-use wavecrew_session::SessionView;
+use std::path::PathBuf;
+use wavecrew_core::view::count;
 
 /// Copy documents and report of a session to a folder
 #[derive(clap::Args, Debug)]
@@ -17,9 +17,8 @@ use wavecrew_session::SessionView;
     after_help = "Examples:\n  wavecrew export docs/undo                       the latest session\n  wavecrew export tlv4-undo-20260308 docs/undo"
 )]
 pub struct Args {
-    /// Session id, or the beginning of it [default: the latest session]
-    #[arg(value_name = "SESSION")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
     /// Destination folder; created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -27,18 +26,17 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let view = SessionView::load(find_to_read(Path::new("."), self.session.as_deref(), global)?)?;
-        let files = export(&view.dir, &view.ledger, &self.folder)?;
-        if global.json {
-            json::print(json!({"session": view.dir.id(), "folder": self.folder, "files": files}))?;
-        } else {
-            writeln!(
-                stdout(),
-                "Copied {} files to {}",
-                files.len(),
+        let view = self.session.view(global)?;
+        let folder = project::typed(&self.folder);
+        let files = export(&view.dir, &view.ledger, &folder)?;
+        json::answer(
+            global,
+            json!({"session": view.dir.id(), "folder": self.folder, "files": files}),
+            &format!(
+                "Copied {} to {}",
+                count(files.len(), "file"),
                 self.folder.display()
-            )?;
-        }
-        Ok(Exit::Done)
+            ),
+        )
     }
 }

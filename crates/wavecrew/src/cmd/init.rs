@@ -1,13 +1,13 @@
 //! `wavecrew init`: writes a commented `wavecrew.toml`. Never overwrites.
 
-use crate::cli::Global;
 use crate::config;
 use crate::exit::{Exit, Failure};
 use crate::find_team;
+use crate::global::Global;
 use crate::json;
 use serde_json::json;
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write};
 
 /// Write a wavecrew.toml with every setting and its default
 #[derive(clap::Args, Debug)]
@@ -25,7 +25,7 @@ impl Args {
         let file = OpenOptions::new().write(true).create_new(true).open(config::FILE);
         let mut file = file.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::with_help(
-                format!("{} is already there", config::FILE),
+                format!("{} exists already", config::FILE),
                 "edit it, or move it away first",
             ),
             _ => Failure::Disk {
@@ -42,11 +42,10 @@ impl Args {
             })?;
             written.push(find_team::FOLDER);
         }
-        if global.json {
-            json::print(json!({"written": written}))?;
-        } else {
-            writeln!(stdout(), "Wrote {}", written.join(" and "))?;
-        }
-        Ok(Exit::Done)
+        json::answer(
+            global,
+            json!({"written": written}),
+            &format!("Wrote {}", written.join(" and ")),
+        )
     }
 }

@@ -1,12 +1,12 @@
 //! `wavecrew issues`: what is to be done in this project, for `planex` to plan and implement.
 
-use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::issues::{find, planned, unknown};
-use crate::json;
-use crate::layout::fit;
+use crate::layout::{fit, widest};
 use crate::show::safe;
+use crate::{hint, json};
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use wavecrew_core::issue::{Issue, IssueStatus};
@@ -100,7 +100,7 @@ impl Args {
             Action::Close(args) => {
                 find(&read(&store, global)?, &args.id)?;
                 match store.close(&args.id, args.reason.as_deref(), &clock::moment())? {
-                    Some(issue) => told(&[issue], "Closed", global),
+                    Some(issue) => print(&[issue], "Closed", global),
                     None => Err(unknown(&IssueFile::default(), &args.id)),
                 }
             }
@@ -122,13 +122,13 @@ impl ListArgs {
             return Ok(Exit::Done);
         }
         if shown.is_empty() {
-            writeln!(out, "No open issues. `wavecrew issues add TITLE` files one.")?;
+            writeln!(
+                out,
+                "No open issues. `{}` adds one.",
+                hint::command("issues add TITLE")
+            )?;
         }
-        let width = shown
-            .iter()
-            .map(|issue| issue.id.chars().count())
-            .max()
-            .unwrap_or(0);
+        let width = widest(shown.iter().map(|issue| issue.id.as_str()));
         for issue in shown {
             let mut line = format!(
                 "{}  {:<6}  {}",
@@ -168,7 +168,7 @@ impl AddArgs {
             (None, _) => {
                 return Err(Failure::with_help(
                     "the issue has no title",
-                    "say in one line what is wanted",
+                    "say in one line what you want",
                 ));
             }
         };
@@ -177,17 +177,17 @@ impl AddArgs {
             issue.depends_on_issues.extend(self.depends_on.iter().cloned());
         }
         let added = store.add(new, &clock::moment())?;
-        told(&added, "Filed", global)
+        print(&added, "Added", global)
     }
 }
 
-/// The issues of the store; lines that are none are told.
+/// The issues of the store. Warns of lines that are not issues.
 fn read(store: &IssueStore, global: &Global) -> Result<IssueFile, Failure> {
     let known = store.read()?;
     if !global.quiet {
         for problem in &known.problems {
             anstream::eprintln!(
-                "{}:{}: not an issue, passed over: {}",
+                "{}:{}: not an issue, ignored: {}",
                 store.path().display(),
                 problem.line,
                 safe(&problem.reason)
@@ -213,7 +213,7 @@ fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
     let facts = [
         ("Tags", issue.tags.join(", ")),
         ("After", issue.depends_on_issues.join(", ")),
-        ("Filed", issue.created_at.clone()),
+        ("Added", issue.created_at.clone()),
         ("Closed", issue.closed_at.clone().unwrap_or_default()),
         ("Why", issue.resolution.clone().unwrap_or_default()),
     ];
@@ -229,7 +229,7 @@ fn show_one(issue: &Issue, global: &Global) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn told(issues: &[Issue], what: &str, global: &Global) -> Result<Exit, Failure> {
+fn print(issues: &[Issue], what: &str, global: &Global) -> Result<Exit, Failure> {
     let mut out = stdout().lock();
     if global.json {
         json::print(issues)?;

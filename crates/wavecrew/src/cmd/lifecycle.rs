@@ -2,8 +2,8 @@
 //! both.
 
 use super::VERIFY_NOTE;
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;
 

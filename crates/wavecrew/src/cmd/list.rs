@@ -1,12 +1,12 @@
 //! `wavecrew list`: the sessions of this project, newest first.
 
-use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
-use crate::json;
-use crate::layout::fit;
+use crate::global::Global;
+use crate::layout::{fit, widest};
 use crate::report::counts;
 use crate::show::safe;
+use crate::{hint, json};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -50,11 +50,10 @@ impl Args {
             return Ok(Exit::Done);
         }
         if lines.is_empty() {
-            writeln!(out, "No sessions yet. `wavecrew run` starts one.")?;
+            writeln!(out, "No sessions yet. `{}` starts one.", hint::command("run"))?;
             return Ok(Exit::Done);
         }
-        let widest = lines.iter().map(|line| line.id().chars().count()).max();
-        let width = widest.unwrap_or(0).min(60);
+        let width = widest(lines.iter().map(Line::id)).min(60);
         for line in &lines {
             writeln!(out, "{}", line.text(width).trim_end())?;
         }

@@ -1,10 +1,9 @@
 //! `wavecrew msg`: a worker says something to the coordinator, or sets state that its role owns.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use serde_json::{Value, json};
-use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: send a message to the coordinator, or set shared state
@@ -41,11 +40,6 @@ impl Args {
             })?,
         };
         worker.message(&self.kind, &self.summary, data, Some(&self.to))?;
-        if global.json {
-            json::print(json!({"accepted": true}))?;
-        } else {
-            writeln!(stdout(), "sent")?;
-        }
-        Ok(Exit::Done)
+        json::answer(global, json!({"accepted": true}), "sent")
     }
 }

@@ -1,15 +1,15 @@
 //! `wavecrew __offline`: writes tests for some files without any agent. For benches and for looking closer; people use the
 //! agent `offline`.
 
-use crate::cli::Global;
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::show;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use wavecrew_testgen::{Framework, GenerateError, Imports, Progress, Request, generate};
+use wavecrew_testgen::{Framework, GenerateError, Imports, Priorities, Progress, Request, generate};
 
 /// Write tests for some files without any agent
 #[derive(clap::Args, Debug)]
@@ -60,6 +60,8 @@ impl Args {
             commit: commit(&root),
             seed: self.seed,
             budget_per_module: budget,
+            deadline: None,
+            priorities: Priorities::default(),
             jobs: self.jobs,
             root,
         };

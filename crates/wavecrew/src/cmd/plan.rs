@@ -1,8 +1,8 @@
 //! `wavecrew plan`: shows what would run, wave by wave. Asks nothing, writes nothing.
 
-use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch::RunFlags;
 use crate::layout::{self, PlanJson};
 use crate::show;

@@ -1,8 +1,8 @@
 //! `wavecrew planex`: the team `planex`, with its own flags. Plans issues and implements them.
 
 use super::VERIFY_NOTE;
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::issues::IssueFlags;
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;

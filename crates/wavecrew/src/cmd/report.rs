@@ -1,10 +1,10 @@
 //! `wavecrew report`: a worker hands in its result.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use serde_json::json;
-use std::io::{Read, Write, stdin, stdout};
+use std::io::{Read, stdin};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
 use wavecrew_run::worker_commands::{Identity, Refused, WorkerCommands};
 
@@ -24,14 +24,7 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let worker = WorkerCommands::open(Identity::from_env()?)?;
         match worker.report(&self.text()?) {
-            Ok(()) => {
-                if global.json {
-                    json::print(json!({"accepted": true}))?;
-                } else {
-                    writeln!(stdout(), "accepted")?;
-                }
-                Ok(Exit::Done)
-            }
+            Ok(()) => json::answer(global, json!({"accepted": true}), "accepted"),
             Err(Refused::BadRequest { message, help }) => refused(global, &message, help),
             Err(refused @ Refused::Session(_)) => Err(refused.into()),
         }

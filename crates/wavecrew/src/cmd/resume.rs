@@ -1,14 +1,11 @@
 //! `wavecrew resume`: continues a session, like `run --continue`; ends the pause of one that is still running.
 
-use crate::cli::Global;
-use crate::config::Config;
 use crate::control::{self, ControlSignal};
 use crate::exit::{Exit, Failure};
-use crate::json;
-use crate::launch::{self, ResumeOptions, RunFlags};
-use crate::session_view;
+use crate::global::Global;
+use crate::launch::{Launch, ResumeOptions, RunFlags};
+use crate::{hint, json, session_view};
 use serde_json::json;
-use std::io::{Write, stdout};
 use std::time::Duration;
 
 /// How long a running process may take to follow.
@@ -37,29 +34,25 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let project = std::env::current_dir().map_err(Failure::Output)?;
-        let config = Config::load(&project)?;
+        let launch = Launch::new(&self.flags, global)?;
         let dir = match &self.session {
-            Some(name) => session_view::find(&project, name)?,
-            None => match session_view::latest_unfinished(&project, |_| true)? {
-                Some((dir, _)) => dir,
-                None => return Err(session_view::none_to_continue(&project)),
-            },
+            Some(name) => session_view::find(name)?,
+            None => session_view::to_continue(|_| true)?,
         };
         if !self.dry_run && control::send(&dir, ControlSignal::Resume, WAIT)? {
             let (id, state) = (dir.id(), ControlSignal::Resume.resulting_state());
-            if global.json {
-                json::print(json!({"session": id, "state": state}))?;
-            } else {
-                writeln!(stdout(), "{id} is {state}; follow it with `wavecrew watch {id}`")?;
-            }
-            return Ok(Exit::Done);
+            let watch = hint::command(&format!("watch {id}"));
+            return json::answer(
+                global,
+                json!({"session": id, "state": state}),
+                &format!("{id} is {state}; follow it with `{watch}`"),
+            );
         }
         let options = ResumeOptions {
             keep: self.keep,
             dry_run: self.dry_run,
             retry: None,
         };
-        launch::resume(&project, dir, &self.flags, global, &config, &options)
+        launch.resume(dir, &options)
     }
 }

@@ -1,7 +1,7 @@
 //! `wavecrew run`: runs a team or a table to its end, or continues a session.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;
 

@@ -1,7 +1,7 @@
 //! `skills install` and `skills uninstall`: short files that tell a client's model how to call for our teams.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::skills::{self, Reader};
 use crate::user_file::{Change, Consent, settle};
 

@@ -1,16 +1,15 @@
 //! `wavecrew status`: where a session stands, wave by wave.
 
-use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use crate::layout::{fit, width};
 use crate::report::{counts, usage};
-use crate::session_view::find_to_read;
+use crate::session_view::SessionArg;
 use crate::show::safe;
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write, stdout};
-use std::path::Path;
 use std::time::Duration;
 use wavecrew_core::engine::{TaskProgress, TaskState};
 use wavecrew_core::event::{RunOutcome, Status, StopReason};
@@ -25,15 +24,13 @@ use wavecrew_session::SessionView;
     after_help = "Examples:\n  wavecrew status\n  wavecrew status run-tasks-20260308\n  wavecrew status --json | jq .counts"
 )]
 pub struct Args {
-    /// Session id, or the beginning of it [default: the latest session]
-    #[arg(value_name = "SESSION")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find_to_read(Path::new("."), self.session.as_deref(), global)?;
-        let view = SessionView::load(dir)?;
+        let view = self.session.view(global)?;
         for trouble in &view.problems {
             crate::show::error(trouble, None);
         }
@@ -116,7 +113,7 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
     Ok(())
 }
 
-/// What there is to say of a task behind its name.
+/// The end of a task's line: title, attempts, time, error.
 fn note(view: &SessionView, task: TaskIx) -> String {
     let state = view.ledger.task(task);
     let title = match view.ledger.plan().title(task) {
@@ -126,7 +123,7 @@ fn note(view: &SessionView, task: TaskIx) -> String {
     let mut parts = vec![title];
     if let TaskProgress::Waiting { until } = state.progress {
         let left = until.since(clock::now());
-        parts.push(format!("is tried again in {}", human(left)));
+        parts.push(format!("will be retried in {}", human(left)));
     } else if state.result.status == Status::Pending && state.stop.is_some() {
         parts.extend(state.stop.map(|stop| stop.as_str().to_owned()));
     }

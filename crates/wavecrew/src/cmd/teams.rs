@@ -1,15 +1,15 @@
 //! `wavecrew teams`: which teams there are, and what one of them is made of.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
 use crate::find_team::{self, FOLDER, own_teams};
-use crate::json;
-use crate::layout::fit;
+use crate::global::Global;
+use crate::layout::{fit, widest};
 use crate::show::safe;
+use crate::{hint, json};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
-use wavecrew_core::team::{Column, Limits, Pipeline, PipelineTask, Team};
+use wavecrew_core::team::{Column, Limits, Pipeline, PipelineFlag, PipelineTask, Team};
 use wavecrew_core::time::human;
 use wavecrew_core::view::one_line;
 
@@ -95,7 +95,10 @@ impl Listed {
         match &self.team {
             Some(team) if team.about.is_empty() => one_line(&team.title),
             Some(team) => one_line(&team.about),
-            None => format!("has mistakes: `wavecrew teams {}` shows them", safe(&self.name)),
+            None => format!(
+                "has mistakes: `{}` shows them",
+                hint::command(&format!("teams {}", safe(&self.name)))
+            ),
         }
     }
 
@@ -110,11 +113,7 @@ impl Listed {
 }
 
 fn list(teams: &[Listed], out: &mut impl Write) -> std::io::Result<()> {
-    let width = teams
-        .iter()
-        .map(|team| team.name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = widest(teams.iter().map(|team| team.name.as_str()));
     for team in teams {
         write!(out, "{}  {}", fit(&team.name, width), team.about())?;
         match team.origin.as_str() {
@@ -136,6 +135,7 @@ fn text(team: &Team) -> String {
     columns(&mut text, "Input columns", team.input_columns());
     columns(&mut text, "Output columns", team.output_columns());
     pipelines(&mut text, team);
+    switches(&mut text, team);
     discoveries(&mut text, team);
     limits(&mut text, &team.limits);
     text
@@ -143,12 +143,7 @@ fn text(team: &Team) -> String {
 
 fn roles(text: &mut String, team: &Team) {
     text.push_str("\nRoles\n");
-    let width = team
-        .roles
-        .iter()
-        .map(|role| role.name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = widest(team.roles.iter().map(|role| role.name.as_str()));
     for role in &team.roles {
         let prefixes = role.prefixes.join(", ");
         let _ = writeln!(
@@ -171,7 +166,7 @@ fn columns<'t>(text: &mut String, title: &str, columns: impl Iterator<Item = &'t
         return;
     }
     let _ = writeln!(text, "\n{title}");
-    let width = columns.iter().map(|column| column.name.len()).max().unwrap_or(0);
+    let width = widest(columns.iter().map(|column| column.name.as_str()));
     for column in columns {
         let mut line = format!("  {}  {}", fit(&column.name, width), one_line(&column.about));
         if !column.values.is_empty() {
@@ -215,17 +210,22 @@ fn waves(pipeline: &Pipeline) -> Vec<Vec<&PipelineTask>> {
     waves
 }
 
+fn switches(text: &mut String, team: &Team) {
+    if team.switches.is_empty() {
+        return;
+    }
+    text.push_str("\nSwitches (--switch)\n");
+    for PipelineFlag::RemoveRole { flag, role } in &team.switches {
+        let _ = writeln!(text, "  {flag}  leaves out the tasks of the role {role}");
+    }
+}
+
 fn discoveries(text: &mut String, team: &Team) {
     if team.discoveries.is_empty() {
         return;
     }
     text.push_str("\nDiscoveries\n");
-    let width = team
-        .discoveries
-        .iter()
-        .map(|kind| kind.name.len())
-        .max()
-        .unwrap_or(0);
+    let width = widest(team.discoveries.iter().map(|kind| kind.name.as_str()));
     for kind in &team.discoveries {
         let fields: Vec<String> = kind.fields.iter().map(|field| field.clone().into()).collect();
         let _ = writeln!(

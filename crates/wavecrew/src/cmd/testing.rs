@@ -1,11 +1,11 @@
 //! `wavecrew testing`: the team `testing`, with its own flags. Finds the code that changed, has tests written for it, runs
 //! and measures them, and repeats until they are good enough.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::launch::testing::TestingFlags;
+use crate::global::Global;
 use crate::launch::{self, RunArgs};
 use crate::target::TargetArgs;
+use crate::target::TestingFlags;
 
 /// Write tests for changed code, and improve them until they reach their targets
 #[derive(clap::Args, Debug)]

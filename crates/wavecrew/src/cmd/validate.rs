@@ -1,10 +1,10 @@
 //! `wavecrew validate TASKS.csv`: says all that is wrong with a table, and writes nothing.
 
-use crate::cli::Global;
 use crate::csv_file::CsvFile;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
-use crate::{find_team, show};
+use crate::{find_team, project, show};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct Args {
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let team = find_team::find(&self.team)?;
-        let file = CsvFile::open(&self.table)?;
+        let file = CsvFile::open(&project::typed(&self.table))?;
         let name = file.name();
         match file.plan(&team) {
             Ok((plan, warnings)) => {

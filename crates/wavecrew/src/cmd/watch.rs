@@ -1,10 +1,10 @@
 //! `wavecrew watch`: follows a run in another process, on its journal, with the same screen that `run` has.
 
-use crate::cli::Global;
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::report::{self, Screen};
-use crate::session_view::{find_to_read, shown_folder};
+use crate::session_view::{SessionArg, final_report};
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -12,9 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::sanitise::sanitise;
-use wavecrew_core::view::{count, one_line, report_terminal};
+use wavecrew_core::view::{count, one_line};
 use wavecrew_run::event_loop::Running;
-use wavecrew_session::SessionView;
 use wavecrew_session::{SessionDir, SessionInfo, end_of_log};
 
 const LOOK: Duration = Duration::from_millis(300);
@@ -27,24 +26,21 @@ const TAIL: u64 = 4 << 10;
     after_help = "Examples:\n  wavecrew watch\n  wavecrew watch run-tasks-20260308\n  wavecrew watch --json | jq -c .event"
 )]
 pub struct Args {
-    /// Session id, or the beginning of it [default: the latest session]
-    #[arg(value_name = "SESSION")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
 }
 
 impl Args {
     /// Exits as the run does.
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        let dir = find_to_read(Path::new("."), self.session.as_deref(), global)?;
-        let view = SessionView::load(dir)?;
+        let view = self.session.view(global)?;
         let Some(info) = view.info else {
             return Err(Failure::input(view.problems.join("; ")));
         };
         let ending = |ledger: &Ledger| ledger.ending.clone().unwrap_or(RunOutcome::Interrupted);
         if view.holder.is_none() && !global.json {
-            let folder = shown_folder(&view.dir);
-            let report = report_terminal(&view.ledger, &view.dir.meta(&folder, Some(&info)));
-            write!(stdout(), "Nobody runs {}.\n{report}", view.dir.id())?;
+            let report = final_report(&view.dir, &view.ledger, &info);
+            write!(stdout(), "{} is not running.\n{report}", view.dir.id())?;
             return Ok(Exit::from(&ending(&view.ledger)));
         }
         if !global.json && !global.quiet {

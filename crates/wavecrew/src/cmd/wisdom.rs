@@ -1,10 +1,9 @@
 //! `wavecrew wisdom`: a worker writes down what matters beyond its task.
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use serde_json::json;
-use std::io::{Write, stdout};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 
 /// For workers: add a line to learnings, decisions, conventions or issues
@@ -28,11 +27,6 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let worker = WorkerCommands::open(Identity::from_env()?)?;
         worker.wisdom(&self.file, &self.text.join(" "))?;
-        if global.json {
-            json::print(json!({"accepted": true}))?;
-        } else {
-            writeln!(stdout(), "noted")?;
-        }
-        Ok(Exit::Done)
+        json::answer(global, json!({"accepted": true}), "noted")
     }
 }

@@ -1,9 +1,10 @@
 //! The end of a testing session and what comes after it: tests into the project, or higher targets.
 
-use super::testing::{self, TestingFlags};
-use crate::cli::Global;
+use super::testing;
 use crate::exit::{Exit, Failure};
-use crate::show;
+use crate::global::Global;
+use crate::target::TestingFlags;
+use crate::{hint, show};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,11 +41,8 @@ pub fn finish_session(dir: &SessionDir, exit: Exit) {
 /// Prints how to copy the tests into the project.
 pub fn print_apply_hint(dir: &SessionDir, global: &Global) {
     if is_testing_session(dir.path()) {
-        let command = format!("wavecrew testing --continue {} --apply", dir.id());
-        print(
-            global,
-            &format!("Tests    copy them into the project with `{command}`"),
-        );
+        let command = hint::command(&format!("testing --continue {} --apply", dir.id()));
+        global.note(&format!("Tests    copy them into the project with `{command}`"));
     }
 }
 
@@ -54,13 +52,10 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
     let scope = Scope::read(dir.path()).map_err(disk)?;
     let mut plan = plan(dir.path(), project, &scope).map_err(disk)?;
     for there in &plan.there {
-        print(
-            global,
-            &format!("Apply   {} exists already", there.path.display()),
-        );
+        global.note(&format!("Apply   {} exists already", there.path.display()));
     }
     if plan.files.is_empty() {
-        print(global, "Apply   nothing to copy");
+        global.note("Apply   nothing to copy");
         return Ok(());
     }
     if !global.quiet && !global.json {
@@ -78,7 +73,7 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
         );
     }
     for file in &plan.files {
-        print(global, &format!("Apply   {} written", file.path.display()));
+        global.note(&format!("Apply   {} written", file.path.display()));
     }
     if plan.files.is_empty() {
         return Ok(());
@@ -90,7 +85,7 @@ fn confirmed(plan: &ApplyPlan, global: &Global) -> Result<bool, Failure> {
     if global.json || !crate::terminal::is_interactive() {
         return Err(Failure::with_help(
             "copying tests into the project needs your consent",
-            "give -y with --apply",
+            "add -y to --apply",
         ));
     }
     let question = format!("Copy {} into the project?", count(plan.files.len(), "file"));
@@ -123,14 +118,11 @@ fn measure_again(project: &Path, plan: &ApplyPlan, scope: &Scope, global: &Globa
         )
     };
     if applied.with_former.is_some() {
-        print(
-            global,
-            &format!("Apply   already there: {}", passes(applied.former())),
-        );
-        print(global, &format!("Apply   new: {}", covered(&applied.new)));
+        global.note(&format!("Apply   already there: {}", passes(applied.former())));
+        global.note(&format!("Apply   new: {}", covered(&applied.new)));
     }
     let all = applied.all();
-    print(global, &format!("Apply   in the project: {}", covered(all)));
+    global.note(&format!("Apply   in the project: {}", covered(all)));
     for test in all
         .tests
         .iter()
@@ -149,12 +141,6 @@ fn passes<'a>(tests: impl IntoIterator<Item = &'a TestCase>) -> String {
     }
     let rate = rate(Ratio { covered, total });
     format!("{covered} of {total} tests pass ({rate})")
-}
-
-fn print(global: &Global, text: &str) {
-    if !global.quiet && !global.json {
-        anstream::eprintln!("{}", show::safe(text));
-    }
 }
 
 /// Raises the targets of a session's layers: their rows run again, as after a table edit.

@@ -12,16 +12,16 @@ pub struct BudgetFlags {
     #[arg(long, value_name = "USD", value_parser = cost)]
     pub max_cost: Option<Cap<f64>>,
     /// Start no task after using this many tokens (`500k`, `2M`)
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = tokens, hide_short_help = true)]
     pub max_tokens: Option<Cap<u64>>,
     /// Start no task after this time (`90s`, `30m`, `8h`), without breaks between runs
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Cap<u64>>,
     /// Retry no task that has spent this much
-    #[arg(long, value_name = "USD", value_parser = cost)]
+    #[arg(long, value_name = "USD", value_parser = cost, hide_short_help = true)]
     pub max_task_cost: Option<Cap<f64>>,
     /// Retry no task that has used this many tokens
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = tokens, hide_short_help = true)]
     pub max_task_tokens: Option<Cap<u64>>,
 }
 
@@ -71,13 +71,6 @@ fn tokens(text: &str) -> Result<Cap<u64>, String> {
 
 fn time(text: &str) -> Result<Cap<u64>, String> {
     cap(text, read_seconds, "a time such as `90s`, `30m` or `1h30m`")
-}
-
-/// A random seed, different for every run.
-pub fn seed() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let nanos = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
-    nanos ^ (u64::from(std::process::id()) << 32)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A team made the table, not the person: it is shown, and the person says what becomes of it.
 
-use crate::cli::Global;
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
-use crate::show;
+use crate::global::Global;
 use crate::target::{Target, TargetArgs};
 use crate::terminal::{choose, is_interactive};
+use crate::{hint, show};
 use std::env;
 use std::io::Write;
 use std::process::Command;
@@ -17,8 +17,11 @@ pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global
     }
     if !is_interactive() || global.json {
         return Err(Failure::with_help(
-            "the plan of the team needs your word before it runs",
-            "give -y to run it as it is, or look at it with `wavecrew plan` first",
+            "the plan of the team needs your approval before it runs",
+            format!(
+                "give -y to run it as it is, or look at it with `{}` first",
+                hint::command("plan")
+            ),
         ));
     }
     loop {

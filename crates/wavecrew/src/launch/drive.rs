@@ -1,11 +1,10 @@
 //! Drives an open session to its end: reporter, questions, guardian, and what follows a finished run.
 
 use super::flags::pools;
-use super::{RunFlags, apply, builds, completion, issues, questions};
-use crate::cli::Global;
+use super::{Launch, apply, builds, issues, questions};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::{report, terminal};
+use crate::{hint, report, terminal};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,51 +15,53 @@ use wavecrew_run::event_loop::{Asker, DriveError, Driver, RunContext};
 use wavecrew_run::questions as folder_questions;
 use wavecrew_run::session::OpenSession;
 
-/// Runs the session to its end and returns the program's exit code.
-pub fn drive(
-    session: OpenSession,
-    engine: Engine,
-    flags: &RunFlags,
-    global: &Global,
-    config: &Config,
-) -> Result<Exit, Failure> {
-    terminal::hand_over_interrupts();
-    let mut screen = report::for_run(global, &session.dir, &session.info);
-    let person = flags.may_ask(global);
-    if flags.attached {
-        terminate_when_stdin_closes();
+impl Launch<'_> {
+    /// Runs the session to its end and returns the program's exit code.
+    pub(super) fn drive(&self, session: OpenSession, engine: Engine) -> Result<Exit, Failure> {
+        let Self {
+            config,
+            flags,
+            global,
+            ..
+        } = self;
+        terminal::hand_over_interrupts();
+        let mut screen = report::for_run(global, &session.dir, &session.info);
+        let person = flags.may_ask(global);
+        if flags.attached {
+            terminate_when_stdin_closes();
+        }
+        let (guardian, worker_tools) = own_commands()?;
+        let asker = if flags.ask_in_folder {
+            folder_questions::forget(&session.dir);
+            let dir = session.dir.clone();
+            Some(Arc::new(move |question: &Question| folder_questions::ask(&dir, question)) as Asker)
+        } else {
+            person.then(|| Arc::new(questions::ask) as Asker)
+        };
+        let surface = RunContext {
+            reporter: screen.as_mut(),
+            asker,
+            instruction: flags.instruction.clone(),
+            worker_tools: Some(worker_tools),
+            check_program: check_command(config)?,
+            pools: pools(engine.agents(), config),
+            agent_settings: config.agents.clone(),
+        };
+        let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
+        let (ending, ledger) = Driver::run(session, engine, surface, guardian)
+            .map_err(|error| drive_failure(&error, dir.id()))?;
+        issues::close_merged(&project, &ledger)?;
+        builds::record_commits(&dir, &ledger)?;
+        let exit = Exit::from(&ending);
+        apply::finish_session(&dir, exit);
+        screen.end(&ending, &ledger, &dir, &info, exit);
+        // From here on questions may use the screen again.
+        drop(screen);
+        if person && info.pipeline.is_some() {
+            return self.offer(&dir, &ledger, exit);
+        }
+        Ok(exit)
     }
-    let (guardian, worker_tools) = own_commands()?;
-    let asker = if flags.ask_in_folder {
-        folder_questions::forget(&session.dir);
-        let dir = session.dir.clone();
-        Some(Arc::new(move |question: &Question| folder_questions::ask(&dir, question)) as Asker)
-    } else {
-        person.then(|| Arc::new(questions::ask) as Asker)
-    };
-    let surface = RunContext {
-        reporter: screen.as_mut(),
-        asker,
-        instruction: flags.instruction.clone(),
-        worker_tools: Some(worker_tools),
-        check_program: check_command(config)?,
-        pools: pools(engine.agents(), config),
-        agent_settings: config.agents.clone(),
-    };
-    let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
-    let (ending, ledger) =
-        Driver::run(session, engine, surface, guardian).map_err(|error| drive_failure(&error, dir.id()))?;
-    issues::close_merged(&project, &ledger)?;
-    builds::record_commits(&dir, &ledger)?;
-    let exit = Exit::from(&ending);
-    apply::finish_session(&dir, exit);
-    screen.end(&ending, &ledger, &dir, &info, exit);
-    // From here on questions may use the screen again.
-    drop(screen);
-    if person && info.pipeline.is_some() {
-        return completion::offer(&dir, &ledger, exit, flags, global, config);
-    }
-    Ok(exit)
 }
 
 /// The parts of this program that a run starts as separate processes: the guardian, and the tools of a worker.
@@ -102,11 +103,11 @@ fn path_with(program: &Path) -> Option<OsString> {
 }
 
 pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
-    let resume = format!("continue with `wavecrew resume {session}`");
+    let resume = format!("continue with `{}`", hint::command(&format!("resume {session}")));
     match error {
         DriveError::Session(error) => Failure::Disk {
             message: error.to_string(),
-            help: format!("{}; then {resume}", error.help()),
+            help: format!("{}; then {resume}", hint::complete(&error.help())),
         },
         DriveError::Process(_) | DriveError::GuardianLost => Failure::Disk {
             message: error.to_string(),

@@ -2,8 +2,9 @@
 
 use super::{budget, isolation};
 use crate::agent_choice::Chosen;
-use crate::cli::Global;
+use crate::clock;
 use crate::config::Config;
+use crate::global::Global;
 use crate::terminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,16 +54,16 @@ pub struct RunFlags {
     #[arg(long, value_name = "NAME", help_heading = AGENTS)]
     pub agent: Option<String>,
     /// Use another agent for one role
-    #[arg(long, value_name = "ROLE=NAME", help_heading = AGENTS)]
+    #[arg(long, value_name = "ROLE=NAME", help_heading = AGENTS, hide_short_help = true)]
     pub role_agent: Vec<String>,
     /// Time limit of a task, in seconds [default: the team's]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = RUNNING)]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = RUNNING, hide_short_help = true)]
     pub timeout: Option<u64>,
     /// Try a task up to N times when its worker crashes or times out [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = RUNNING)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = RUNNING, hide_short_help = true)]
     pub attempts: Option<u32>,
     /// Add an instruction to every task; `{column}` is replaced by the row's value
-    #[arg(long, value_name = "TEXT", help_heading = RUNNING)]
+    #[arg(long, value_name = "TEXT", help_heading = RUNNING, hide_short_help = true)]
     pub instruction: Option<String>,
     /// Write questions to the session folder and wait there for answers
     #[arg(long, hide = true)]
@@ -71,11 +72,11 @@ pub struct RunFlags {
     #[arg(long, hide = true)]
     pub attached: bool,
     /// Record every worker in a cassette that `--agent replay:FILE` replays
-    #[arg(long, value_name = "FILE", help_heading = RUNNING)]
+    #[arg(long, value_name = "FILE", help_heading = RUNNING, hide_short_help = true)]
     pub record: Option<PathBuf>,
     /// Run workers in the project, or each in its own git worktree that is merged at the end of its wave [default: as
     /// the team's roles say]
-    #[arg(long, value_name = "WHERE", help_heading = RUNNING)]
+    #[arg(long, value_name = "WHERE", help_heading = RUNNING, hide_short_help = true)]
     pub isolation: Option<isolation::IsolationFlag>,
     #[command(flatten)]
     pub budget: budget::BudgetFlags,
@@ -122,7 +123,7 @@ pub fn project_options(config: &Config) -> Options {
     let (limits, defaults) = (&config.limits, Options::default());
     Options {
         max_service_wait: seconds(limits.quota_patience_seconds).unwrap_or(defaults.max_service_wait),
-        seed: budget::seed(),
+        seed: clock::seed(),
         budget: config.spending.budget,
         expected: config.spending.expected,
         prices: config.spending.prices(),

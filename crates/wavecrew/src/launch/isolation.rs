@@ -1,5 +1,4 @@
-//! Whether workers get git worktrees of their own: what the person says, else what their roles say, as far as the
-//! project lets them.
+//! Whether workers get their own git worktrees: as the person chose, else as their roles say, if the project is a repository.
 
 use crate::exit::Failure;
 use serde_json::Value;
@@ -29,7 +28,7 @@ impl IsolationFlag {
     }
 }
 
-/// Keeps the choice with the session, so that it goes on as it began.
+/// Keeps the choice with the session, for when it is continued.
 pub fn save(info: &mut SessionInfo, flag: Option<IsolationFlag>) {
     if let Some(flag) = flag {
         info.extra.insert(FIELD.to_owned(), flag.as_str().into());
@@ -44,7 +43,7 @@ pub fn saved(info: &SessionInfo) -> Option<IsolationFlag> {
         .find(|flag| flag.as_str() == word)
 }
 
-/// Who works apart. Without a repository nobody does, and that is said; one without a commit is for the person to mend.
+/// Which workers get a worktree. Without a repository none does, with a note; a repository without a commit is an error.
 pub fn resolve(
     project: &Path,
     team: &Team,
@@ -75,11 +74,11 @@ pub fn resolve(
         }
         Err(error @ WorktreeError::NoCommit) => Err(Failure::with_help(
             error.to_string(),
-            "or give `--isolation none` to have all workers work in the project itself",
+            "commit first, or use `--isolation none` to run all workers in the project itself",
         )),
         Err(error) => Err(Failure::with_help(
             error.to_string(),
-            "fix the repository, or give `--isolation none`",
+            "fix the repository, or use `--isolation none`",
         )),
     }
 }

@@ -19,12 +19,12 @@ pub mod testing_setup;
 
 pub use drive::{CHECK_COMMAND, own_commands};
 pub use flags::{RunArgs, RunFlags, project_options};
-pub use resume::{ResumeOptions, resume};
+pub use resume::ResumeOptions;
 
-use crate::cli::Global;
 use crate::clock;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::session_view;
 use crate::target::TargetArgs;
 use std::path::{Path, PathBuf};
@@ -33,14 +33,44 @@ use wavecrew_core::view::count;
 use wavecrew_run::session::OpenSession;
 use wavecrew_session::{Holder, SessionDir, SessionInfo};
 
+/// What every run needs: the project, its settings, and the flags.
+pub struct Launch<'a> {
+    project: PathBuf,
+    config: Config,
+    flags: &'a RunFlags,
+    global: &'a Global,
+}
+
+impl<'a> Launch<'a> {
+    pub fn new(flags: &'a RunFlags, global: &'a Global) -> Result<Self, Failure> {
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        Ok(Self {
+            config: Config::load(&project)?,
+            project,
+            flags,
+            global,
+        })
+    }
+
+    /// With --apply, copies the kept tests of a completed session into the project; else says how to.
+    fn apply_tests(&self, dir: &SessionDir, exit: Exit, target: &TargetArgs) -> Result<Exit, Failure> {
+        if exit == Exit::Done && target.testing.apply {
+            apply::apply(&self.project, dir, self.flags.yes, self.global)?;
+        } else if exit == Exit::Done && self.flags.yes {
+            // Without -y the person was asked already.
+            apply::print_apply_hint(dir, self.global);
+        }
+        Ok(exit)
+    }
+}
+
 /// Runs what `target` names, or continues a session of it.
 pub fn run(target: &TargetArgs, args: &RunArgs, global: &Global) -> Result<Exit, Failure> {
-    let project = std::env::current_dir().map_err(Failure::Output)?;
-    let config = Config::load(&project)?;
+    let launch = Launch::new(&args.flags, global)?;
     let Some(name) = &args.continued else {
-        return start::start(&project, target, &args.flags, global, &config);
+        return launch.start(target);
     };
-    let dir = find_continued(&project, target, name.as_deref())?;
+    let dir = find_continued(target, name.as_deref())?;
     if !args.dry_run {
         apply::raise_targets(&dir, &target.testing)?;
     }
@@ -49,46 +79,24 @@ pub fn run(target: &TargetArgs, args: &RunArgs, global: &Global) -> Result<Exit,
         dry_run: args.dry_run,
         retry: None,
     };
-    let exit = resume(&project, dir.clone(), &args.flags, global, &config, &options)?;
+    let exit = launch.resume(dir.clone(), &options)?;
     if args.dry_run {
         return Ok(exit);
     }
-    apply_tests(&project, &dir, exit, target, &args.flags, global)
+    launch.apply_tests(&dir, exit, target)
 }
 
 /// The session that `--continue` names: by its id, or the latest unfinished one of the same table or team.
-fn find_continued(project: &Path, target: &TargetArgs, name: Option<&str>) -> Result<SessionDir, Failure> {
+fn find_continued(target: &TargetArgs, name: Option<&str>) -> Result<SessionDir, Failure> {
     if let Some(name) = name {
-        return session_view::find(project, name);
+        return session_view::find(name);
     }
     let named = target.target.as_deref();
-    let file = named.map(|target| absolute(Path::new(target)));
-    let fits = |info: &SessionInfo| match (&file, named) {
+    let file = target.file().map(|file| absolute(&file));
+    session_view::to_continue(|info: &SessionInfo| match (&file, named) {
         (Some(file), Some(team)) => info.source_file.as_ref() == Some(file) || info.team == team,
         _ => true,
-    };
-    match session_view::latest_unfinished(project, fits)? {
-        Some((dir, _)) => Ok(dir),
-        None => Err(session_view::none_to_continue(project)),
-    }
-}
-
-/// With --apply, copies the kept tests of a completed session into the project; else says how to.
-fn apply_tests(
-    project: &Path,
-    dir: &SessionDir,
-    exit: Exit,
-    target: &TargetArgs,
-    flags: &RunFlags,
-    global: &Global,
-) -> Result<Exit, Failure> {
-    if exit == Exit::Done && target.testing.apply {
-        apply::apply(project, dir, flags.yes, global)?;
-    } else if exit == Exit::Done && flags.yes {
-        // Without -y the person was asked already.
-        apply::print_apply_hint(dir, global);
-    }
-    Ok(exit)
+    })
 }
 
 /// The lock holder of a session: this process, with its command line.
@@ -101,7 +109,7 @@ pub fn holder() -> Holder {
 
 /// Prints session, agent and size before the first worker starts.
 fn print_introduction(ledger: &Ledger, session: &OpenSession, agent: &str, why: &str, global: &Global) {
-    if global.quiet || global.json {
+    if !global.prints_notes() {
         return;
     }
     let plan = ledger.plan();

@@ -1,4 +1,4 @@
-//! `--record FILE`: where a recording goes, looked at before anything runs, and what is said of one that is played.
+//! `--record FILE`: checks the file before anything runs, begins the recording, and describes one that is replayed.
 
 use crate::exit::Failure;
 use std::fs::File;
@@ -7,13 +7,13 @@ use wavecrew_core::engine::AgentChoice;
 use wavecrew_run::recording::{Cassette, PREFIX, Recorder};
 use wavecrew_run::session::OpenSession;
 
-/// Makes sure that the file may be written: it is new, or the cassette of the session that goes on.
-pub fn check(file: &Path, agents: &AgentChoice, goes_on: Option<&str>) -> Result<(), Failure> {
+/// Makes sure that the file may be written: it is new, or the cassette of the session that is continued.
+pub fn check(file: &Path, agents: &AgentChoice, continued: Option<&str>) -> Result<(), Failure> {
     let names = agents.by_role.values().chain([&agents.default]);
     if names.into_iter().any(|name| name.starts_with(PREFIX)) {
         return Err(Failure::with_help(
             "a replay cannot be recorded",
-            "leave out --record, or give the run an agent of its own",
+            "remove --record, or choose another agent",
         ));
     }
     let taken = file
@@ -29,11 +29,11 @@ pub fn check(file: &Path, agents: &AgentChoice, goes_on: Option<&str>) -> Result
         };
     }
     let of = Cassette::open(file).ok().map(|cassette| cassette.header.session);
-    if goes_on.is_some() && of.as_deref() == goes_on {
+    if continued.is_some() && of.as_deref() == continued {
         return Ok(());
     }
     Err(Failure::with_help(
-        format!("{} is there already and would be overwritten", file.display()),
+        format!("{} exists already and would be overwritten", file.display()),
         "record into another file, or remove this one",
     ))
 }

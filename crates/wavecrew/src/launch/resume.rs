@@ -1,13 +1,10 @@
 //! Continues a session: finds what must run again, and runs what is left.
 
-use super::drive::{drive, drive_failure};
-use super::{RunFlags, base_commit, holder, isolation, print_introduction, record, testing_setup};
-use crate::cli::Global;
+use super::drive::drive_failure;
+use super::{Launch, base_commit, holder, isolation, print_introduction, record, testing_setup};
 use crate::clock;
-use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::{agent_choice, find_team, session_view};
-use std::path::Path;
+use crate::{agent_choice, find_team, hint, session_view};
 use wavecrew_core::engine::{Engine, Input, Ledger, ResumeBasis, StaleResult};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
@@ -25,106 +22,109 @@ pub struct ResumeOptions {
     pub retry: Option<Vec<String>>,
 }
 
-/// Opens a session again and runs what is left of it.
-pub fn resume(
-    project: &Path,
-    dir: SessionDir,
-    flags: &RunFlags,
-    global: &Global,
-    config: &Config,
-    resume_options: &ResumeOptions,
-) -> Result<Exit, Failure> {
-    let info = dir.read_info()?;
-    let team = find_team::own(&info.team)?;
-    let (mut session, ledger) = OpenSession::resume(project, dir, &holder(), team)?;
-    session.log_bytes = config.limits.log_bytes;
-    if !resume_options.dry_run {
-        testing_setup::set_up(&mut session, &ledger, global.quiet || global.json)?;
-    }
-    let agent = flags
-        .agent
-        .clone()
-        .or_else(|| Some(info.default_agent.clone()).filter(|name| !name.is_empty()));
-    let mut role_agents: Vec<String> = info
-        .agents
-        .iter()
-        .map(|(role, name)| format!("{role}={name}"))
-        .collect();
-    role_agents.extend(flags.role_agent.iter().cloned());
-    let chosen = agent_choice::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
-    agent_choice::check_rows(&chosen.choice, &ledger.team, ledger.plan())?;
-    let why = if flags.agent.is_some() {
-        chosen.why
-    } else {
-        "as before"
-    };
-    if let Some(file) = flags.record.as_ref().filter(|_| !resume_options.dry_run) {
-        record::check(file, &chosen.choice, Some(&info.id))?;
-        record::begin(file, &mut session)?;
-    }
-    let mut options = flags.options(global, config, chosen);
-    options.pipeline.clone_from(&info.pipeline);
-    if flags.concurrency.is_none() {
-        options.concurrency = info.concurrency;
-    }
-    let where_to_work = flags.isolation.or_else(|| isolation::saved(&info));
-    options.isolation = isolation::resolve(project, &ledger.team, where_to_work, global.quiet)?;
-    isolation::save(&mut session.info, where_to_work);
-    // A limit stays in force until a flag replaces it.
-    options.budget = flags.budget.over(ledger.budget.or(config.spending.budget));
-    let agents = options.agents.clone();
-    session.info.default_agent.clone_from(&options.agents.default);
-    session.info.agents.clone_from(&options.agents.by_role);
-    let mut engine = Engine::new(ledger, options);
-    let now = clock::now();
-    if let Some(bytes) = session.table_edit()? {
-        if resume_options.dry_run {
-            preview_edit(&mut engine, now, &bytes);
+impl Launch<'_> {
+    /// Opens a session again and runs what is left of it.
+    pub fn resume(&self, dir: SessionDir, resume_options: &ResumeOptions) -> Result<Exit, Failure> {
+        let Self {
+            project,
+            config,
+            flags,
+            global,
+        } = self;
+        let info = dir.read_info()?;
+        let team = find_team::own(&info.team)?;
+        let (mut session, ledger) = OpenSession::resume(project, dir, &holder(), team)?;
+        session.log_bytes = config.limits.log_bytes;
+        if !resume_options.dry_run {
+            testing_setup::set_up(&mut session, &ledger, global)?;
+        }
+        let agent = flags
+            .agent
+            .as_deref()
+            .map(agent_choice::from_project)
+            .or_else(|| Some(info.default_agent.clone()).filter(|name| !name.is_empty()));
+        let mut role_agents: Vec<String> = info
+            .agents
+            .iter()
+            .map(|(role, name)| format!("{role}={name}"))
+            .collect();
+        role_agents.extend(flags.role_agent.iter().cloned());
+        let chosen = agent_choice::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
+        agent_choice::check_rows(&chosen.choice, &ledger.team, ledger.plan())?;
+        let why = if flags.agent.is_some() {
+            chosen.why
         } else {
-            let refused = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
-                .map_err(|error| drive_failure(&error, session.dir.id()))?;
-            for problem in refused {
-                anstream::eprintln!("The edit of tasks.csv was refused: {problem}");
+            "as before"
+        };
+        if let Some(file) = flags.record.as_ref().filter(|_| !resume_options.dry_run) {
+            let file = crate::project::typed(file);
+            record::check(&file, &chosen.choice, Some(&info.id))?;
+            record::begin(&file, &mut session)?;
+        }
+        let mut options = flags.options(global, config, chosen);
+        options.pipeline.clone_from(&info.pipeline);
+        if flags.concurrency.is_none() {
+            options.concurrency = info.concurrency;
+        }
+        let where_to_work = flags.isolation.or_else(|| isolation::saved(&info));
+        options.isolation = isolation::resolve(project, &ledger.team, where_to_work, global.quiet)?;
+        isolation::save(&mut session.info, where_to_work);
+        // A limit stays in force until a flag replaces it.
+        options.budget = flags.budget.over(ledger.budget.or(config.spending.budget));
+        let agents = options.agents.clone();
+        session.info.default_agent.clone_from(&options.agents.default);
+        session.info.agents.clone_from(&options.agents.by_role);
+        let mut engine = Engine::new(ledger, options);
+        let now = clock::now();
+        if let Some(bytes) = session.table_edit()? {
+            if resume_options.dry_run {
+                preview_edit(&mut engine, now, &bytes);
+            } else {
+                let refused = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
+                    .map_err(|error| drive_failure(&error, session.dir.id()))?;
+                for problem in refused {
+                    anstream::eprintln!("The edit of tasks.csv was refused: {problem}");
+                }
             }
         }
-    }
-    let base = base_commit::moved(project, info.base_commit.as_deref());
-    let moved = base.is_some() && !resume_options.keep;
-    let mut stale = if resume_options.keep {
-        Vec::new()
-    } else {
-        engine.ledger().stale(&ResumeBasis {
-            agents: &agents,
-            base,
-        })
-    };
-    if let Some(tasks) = &resume_options.retry {
-        add_retries(engine.ledger(), tasks, &mut stale)?;
-    }
-    if resume_options.dry_run {
-        session_view::print_dry_run(engine.ledger(), &stale, global)?;
-        return Ok(Exit::Done);
-    }
-    for found in &stale {
-        if !global.quiet {
-            anstream::eprintln!(
-                "{} runs again: {}",
-                engine.ledger().plan().id(found.task),
-                found.why
-            );
+        let base = base_commit::moved(project, info.base_commit.as_deref());
+        let moved = base.is_some() && !resume_options.keep;
+        let mut stale = if resume_options.keep {
+            Vec::new()
+        } else {
+            engine.ledger().stale(&ResumeBasis {
+                agents: &agents,
+                base,
+            })
+        };
+        if let Some(tasks) = &resume_options.retry {
+            add_retries(engine.ledger(), tasks, &mut stale)?;
         }
+        if resume_options.dry_run {
+            session_view::print_dry_run(engine.ledger(), &stale, global)?;
+            return Ok(Exit::Done);
+        }
+        for found in &stale {
+            if !global.quiet {
+                anstream::eprintln!(
+                    "{} runs again: {}",
+                    engine.ledger().plan().id(found.task),
+                    found.why
+                );
+            }
+        }
+        let events = engine.reset(stale);
+        session.record(&events)?;
+        if moved {
+            // No result of the old commit is left: results are based on this commit from now on.
+            session.info.base_commit = base_commit::head(project);
+        }
+        session.info.state = SessionState::Running;
+        session.dir.write_info(&session.info)?;
+        let agent = session.info.default_agent.clone();
+        print_introduction(engine.ledger(), &session, &agent, why, global);
+        self.drive(session, engine)
     }
-    let events = engine.reset(stale);
-    session.record(&events)?;
-    if moved {
-        // No result of the old commit is left: results are based on this commit from now on.
-        session.info.base_commit = base_commit::head(project);
-    }
-    session.info.state = SessionState::Running;
-    session.dir.write_info(&session.info)?;
-    let agent = session.info.default_agent.clone();
-    print_introduction(engine.ledger(), &session, &agent, why, global);
-    drive(session, engine, flags, global, config)
 }
 
 /// Applies a table edit in memory only, for a dry run.
@@ -147,7 +147,8 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<StaleResult>) 
     for name in names {
         let Some(task) = plan.find(name) else {
             let known = plan.tasks().map(|task| plan.id(task));
-            let help = did_you_mean(name, known).unwrap_or_else(|| "see `wavecrew status`".to_owned());
+            let help =
+                did_you_mean(name, known).unwrap_or_else(|| format!("see `{}`", hint::command("status")));
             return Err(Failure::with_help(
                 format!("the session has no task `{name}`"),
                 help,
@@ -161,7 +162,10 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<StaleResult>) 
     if tasks.is_empty() {
         return Err(Failure::with_help(
             "no task of this session failed",
-            "name the tasks to run again, or continue the session with `wavecrew resume`",
+            format!(
+                "name the tasks to run again, or continue the session with `{}`",
+                hint::command("resume")
+            ),
         ));
     }
     for task in ledger.to_retry(&tasks) {

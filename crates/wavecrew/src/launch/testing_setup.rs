@@ -1,6 +1,8 @@
-//! Sets up a session of team Testing before its first worker starts, and shows what its own tests came to.
+//! Sets up a session of team Testing before its first worker starts, and shows the result of the project's own tests.
 
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
+use crate::hint;
 use crate::launch::testing::disk;
 use crate::show;
 use crate::terminal;
@@ -13,18 +15,16 @@ use wavecrew_testing::coverage_figures::{lines, percent};
 use wavecrew_testing::setup::{self, SetupError};
 
 /// Gives a session of team Testing its copy of the project and its baseline; does nothing for other sessions.
-pub fn set_up(session: &mut OpenSession, ledger: &Ledger, quiet: bool) -> Result<(), Failure> {
+pub fn set_up(session: &mut OpenSession, ledger: &Ledger, global: &Global) -> Result<(), Failure> {
     let folder = session.dir.path().to_owned();
     if !setup::is_testing_session(&folder) {
         return Ok(());
     }
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     if setup::begin(&session.project, &session.dir, &now)? {
-        if !quiet {
-            anstream::eprintln!("Before  running the project's own tests once");
-        }
+        global.note("Before  running the project's own tests once");
         measure_baseline(session)?;
-        if !quiet {
+        if global.prints_notes() {
             print_baseline(&Baseline::read(&folder).map_err(|error| disk(&error))?);
         }
     }
@@ -53,7 +53,10 @@ fn measure_baseline(session: &OpenSession) -> Result<(), Failure> {
     if status.code() == Some(Exit::Interrupted as i32) {
         return Err(Failure::Interrupted {
             message: "interrupted before the first worker started".to_owned(),
-            help: format!("continue with `wavecrew testing --continue {}`", session.dir.id()),
+            help: format!(
+                "continue with `{}`",
+                hint::command(&format!("testing --continue {}", session.dir.id()))
+            ),
         });
     }
     // The child has printed what is wrong.

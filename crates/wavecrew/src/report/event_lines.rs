@@ -1,5 +1,6 @@
-//! What happened, in a line each. Lines of workers come out inert.
+//! Events and notices as lines for people. Text of workers comes out without control characters.
 
+use crate::hint;
 use std::fmt::Write as _;
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, PolicyDecision, PolicyOutcome, Status};
@@ -24,13 +25,13 @@ fn wave_done(ledger: &Ledger, wave: u32) -> String {
         counts.completed, counts.failed, counts.skipped
     );
     if counts.pending > 0 {
-        let _ = write!(line, ", {} to be done again", counts.pending);
+        let _ = write!(line, ", {} to run again", counts.pending);
     }
     line
 }
 
-/// What became of work in a worktree.
-fn in_tree(event: &Event) -> Option<(Weight, String)> {
+/// The line of an event about a worktree.
+fn in_worktree(event: &Event) -> Option<(Weight, String)> {
     Some(match event {
         Event::WorktreeMade { task, worktree } => (
             Weight::Detail,
@@ -51,17 +52,17 @@ fn in_tree(event: &Event) -> Option<(Weight, String)> {
     })
 }
 
-fn edited_late(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
+fn edited_after_report(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
     let state = ledger.task(ledger.plan().find(task)?);
     let files = edits_after_report(state)?;
     Some((
         Weight::Trouble,
-        format!("{task} went on after its report and changed {files}"),
+        format!("{task} changed {files} after its report"),
     ))
 }
 
-fn judged(judgement: &PolicyDecision) -> (Weight, String) {
-    let weight = match judgement.outcome {
+fn decided(decision: &PolicyDecision) -> (Weight, String) {
+    let weight = match decision.outcome {
         PolicyOutcome::Pass | PolicyOutcome::Approved | PolicyOutcome::Overridden | PolicyOutcome::Revise => {
             Weight::Detail
         }
@@ -69,8 +70,8 @@ fn judged(judgement: &PolicyDecision) -> (Weight, String) {
             Weight::Trouble
         }
     };
-    let (task, outcome) = (&judgement.task, judgement.outcome.as_str());
-    (weight, format!("{task}: {outcome}: {}", one_line(&judgement.why)))
+    let (task, outcome) = (&decision.task, decision.outcome.as_str());
+    (weight, format!("{task}: {outcome}: {}", one_line(&decision.why)))
 }
 
 /// The line of an event that people should see.
@@ -103,7 +104,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         } => (
             Weight::Milestone,
             format!(
-                "{task} is tried again in {}: {}: {}",
+                "{task} will be retried in {}: {}: {}",
                 human(retry_at.since(*at)),
                 stop.as_str(),
                 one_line(error)
@@ -111,26 +112,26 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         ),
         Event::SentBack { task, reason, .. } => (
             Weight::Detail,
-            format!("{task} is asked to report again: {}", one_line(reason)),
+            format!("{task} must report again: {}", one_line(reason)),
         ),
         Event::Postponed {
             task, stop, error, ..
         } => (
             Weight::Detail,
-            format!("{task} goes back: {}: {}", stop.as_str(), one_line(error)),
+            format!("{task} is postponed: {}: {}", stop.as_str(), one_line(error)),
         ),
         Event::QuotaWait { at, pool, state } if state.until > *at => (
             Weight::Milestone,
             format!("{}, until {}", wait_line(pool, state, *at), state.until),
         ),
-        Event::QuotaWait { pool, .. } => (
-            Weight::Milestone,
-            format!("{} is not waited for any more", one_line(pool)),
+        Event::QuotaWait { pool, .. } => (Weight::Milestone, format!("{} no longer waits", one_line(pool))),
+        Event::EditedAfterReport { task, .. } => edited_after_report(task, ledger)?,
+        Event::Interrupted { task, .. } => (
+            Weight::Detail,
+            format!("{task} was interrupted and will run again"),
         ),
-        Event::EditedAfterReport { task, .. } => edited_late(task, ledger)?,
-        Event::Interrupted { task, .. } => (Weight::Detail, format!("{task} was cut off and will run again")),
         Event::Reset { task, why } => (Weight::Milestone, format!("{task} runs again: {}", one_line(why))),
-        Event::PolicyDecided { decision, .. } => judged(decision),
+        Event::PolicyDecided { decision, .. } => decided(decision),
         Event::Reworked { task, rework } => (
             Weight::Milestone,
             format!(
@@ -142,7 +143,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         ),
         Event::RolledBack { task, why } => (
             Weight::Trouble,
-            format!("{task} is what it was before: {}", one_line(why)),
+            format!("{task} has its previous result again: {}", one_line(why)),
         ),
         Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
         Event::WaveStarted { wave } => {
@@ -151,7 +152,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         }
         Event::WaveMerged { wave } => (Weight::Milestone, wave_done(ledger, *wave)),
         Event::WorktreeMade { .. } | Event::WorktreeMerged { .. } | Event::MergeFailed { .. } => {
-            in_tree(event)?
+            in_worktree(event)?
         }
         Event::TableEdited { patch } => (Weight::Milestone, table_changed(patch)),
         Event::TableEditRefused { problems, .. } => (
@@ -179,31 +180,32 @@ fn table_changed(patch: &Patch) -> String {
         (patch.changed.len(), "cell", "changed"),
         (patch.removed.len(), "row", "removed"),
     ];
-    let told = parts.iter().filter(|(number, ..)| *number > 0);
-    let told: Vec<String> = told
+    let changes = parts.iter().filter(|(number, ..)| *number > 0);
+    let changes: Vec<String> = changes
         .map(|(number, of, what)| format!("{} {what}", count(*number, of)))
         .collect();
-    if told.is_empty() {
-        return "tasks.csv: other columns or another order".to_owned();
+    if changes.is_empty() {
+        return "tasks.csv: columns or order changed".to_owned();
     }
-    format!("tasks.csv: {}", told.join(", "))
+    format!("tasks.csv: {}", changes.join(", "))
 }
 
-/// The line of a notice. Finished waves are told by their event.
+/// The line of a notice. Finished waves have an event.
 pub fn notice(notice: &Notice, session: &str) -> Option<(Weight, String)> {
     Some(match notice {
         Notice::WaveDone { .. } => return None,
         Notice::Stalled { task, silent } => (
             Weight::Trouble,
             format!(
-                "{task} has been silent for {}; see `wavecrew logs {session} {task} -f`, or stop the run with \
-                 `wavecrew cancel {session}`",
-                human(*silent)
+                "{task} has been silent for {}; see `{}`, or stop the run with `{}`",
+                human(*silent),
+                hint::command(&format!("logs {session} {task} -f")),
+                hint::command(&format!("cancel {session}"))
             ),
         ),
         Notice::ReportIgnored { task, reason } => (
             Weight::Milestone,
-            format!("a report of {task} did not count: {}", one_line(reason)),
+            format!("a report of {task} was ignored: {}", one_line(reason)),
         ),
         Notice::Note(text) => (Weight::Trouble, one_line(text)),
     })

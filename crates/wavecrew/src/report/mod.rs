@@ -1,5 +1,5 @@
-//! What a run shows while it goes on and when it ends: lines, a live view, or JSON. Looks and never fails a run:
-//! what cannot be written is lost.
+//! What a run shows while it runs and when it ends: lines, a live view, or JSON. Never fails a run: what cannot be written
+//! is lost.
 
 mod event_lines;
 mod json;
@@ -10,13 +10,12 @@ pub use json::{Json, counts, usage};
 pub use lines::Lines;
 pub use live::Live;
 
-use crate::cli::Global;
 use crate::exit::Exit;
-use crate::session_view::shown_folder;
+use crate::global::Global;
+use crate::session_view::final_report;
 use std::io::{IsTerminal, Write};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
-use wavecrew_core::view::report_terminal;
 use wavecrew_run::event_loop::Reporter;
 use wavecrew_session::{SessionDir, SessionInfo};
 
@@ -62,8 +61,6 @@ pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo) -> Box<dyn
 
 /// The report at the end.
 fn last_words(out: &mut dyn Write, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo) {
-    let folder = shown_folder(dir);
-    let text = report_terminal(ledger, &dir.meta(&folder, Some(info)));
-    let _ = write!(out, "\n{text}");
+    let _ = write!(out, "\n{}", final_report(dir, ledger, info));
     let _ = out.flush();
 }

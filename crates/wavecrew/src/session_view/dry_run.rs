@@ -1,7 +1,7 @@
 //! What `--continue` would do, said without doing it.
 
-use crate::cli::Global;
 use crate::exit::Failure;
+use crate::global::Global;
 use crate::json;
 use serde_json::json;
 use std::io::{Write, stdout};

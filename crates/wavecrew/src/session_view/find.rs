@@ -1,19 +1,70 @@
 //! Finds sessions by their id, by the beginning of it, or as the latest one.
 
-use crate::cli::Global;
 use crate::exit::Failure;
+use crate::global::Global;
+use crate::hint;
 use crate::show::safe;
 use std::path::Path;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_session::{ProjectPaths, SessionDir, SessionEntry, SessionInfo, list_sessions};
+use wavecrew_session::{ProjectPaths, SessionDir, SessionEntry, SessionInfo, SessionView, list_sessions};
+
+/// The program runs in the project's folder.
+const PROJECT: &str = ".";
 
 /// At most so many ids are listed in a message.
 const NAMED: usize = 10;
 
+/// The session that a command is about.
+#[derive(clap::Args, Debug)]
+pub struct SessionArg {
+    /// Session id, or the beginning of it [default: the latest session]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
+}
+
+impl SessionArg {
+    /// The session to change.
+    pub fn find(&self) -> Result<SessionDir, Failure> {
+        match &self.session {
+            Some(name) => find(name),
+            None => latest(),
+        }
+    }
+
+    /// The session to read: of several matches the latest, with a note that says so.
+    pub fn find_to_read(&self, global: &Global) -> Result<SessionDir, Failure> {
+        let Some(name) = &self.session else {
+            return latest();
+        };
+        let ids = candidates(name)?;
+        let (newest, others) = (&ids[0], ids.len() - 1);
+        if others > 0 && !global.quiet {
+            anstream::eprintln!(
+                "note: `{}` matches {} sessions; using the latest, {newest}",
+                safe(name),
+                ids.len()
+            );
+        }
+        open(newest)
+    }
+
+    /// What is in the session to read.
+    pub fn view(&self, global: &Global) -> Result<SessionView, Failure> {
+        Ok(SessionView::load(self.find_to_read(global)?)?)
+    }
+
+    /// Whether the name means at least one session.
+    pub fn names_session(&self) -> bool {
+        self.session
+            .as_deref()
+            .is_some_and(|name| candidates(name).is_ok())
+    }
+}
+
 /// The session to change: the one with this id, or the only one whose id starts with it. Accepts a path to its folder.
-pub fn find(project: &Path, name: &str) -> Result<SessionDir, Failure> {
-    match candidates(project, name)?.as_slice() {
-        [only] => Ok(SessionDir::open(project, only)?),
+pub fn find(name: &str) -> Result<SessionDir, Failure> {
+    match candidates(name)?.as_slice() {
+        [only] => open(only),
         several => Err(Failure::with_help(
             format!("`{name}` matches {} sessions", several.len()),
             listed(several),
@@ -21,46 +72,20 @@ pub fn find(project: &Path, name: &str) -> Result<SessionDir, Failure> {
     }
 }
 
-/// Like [`find`]; without a name, the latest session.
-pub fn find_or_latest(project: &Path, name: Option<&str>) -> Result<SessionDir, Failure> {
-    match name {
-        Some(name) => find(project, name),
-        None => latest(project),
-    }
-}
-
-/// The session to read: like [`find_or_latest`], but of several matches the latest, with a note that says so.
-pub fn find_to_read(project: &Path, name: Option<&str>, global: &Global) -> Result<SessionDir, Failure> {
-    let Some(name) = name else {
-        return latest(project);
-    };
-    let ids = candidates(project, name)?;
-    let (newest, others) = (&ids[0], ids.len() - 1);
-    if others > 0 && !global.quiet {
-        anstream::eprintln!(
-            "note: `{}` matches {} sessions; using the latest, {newest}",
-            safe(name),
-            ids.len()
-        );
-    }
-    Ok(SessionDir::open(project, newest)?)
-}
-
-/// Whether the name means at least one session.
-pub fn names_session(project: &Path, name: &str) -> bool {
-    candidates(project, name).is_ok()
+fn open(id: &str) -> Result<SessionDir, Failure> {
+    Ok(SessionDir::open(Path::new(PROJECT), id)?)
 }
 
 /// The ids that the name may mean, newest first; at least one.
-fn candidates(project: &Path, name: &str) -> Result<Vec<String>, Failure> {
+fn candidates(name: &str) -> Result<Vec<String>, Failure> {
     let id = id_in(name);
-    let error = match SessionDir::open(project, id) {
+    let error = match open(id) {
         Ok(dir) => return Ok(vec![dir.id().to_owned()]),
         Err(error) => error,
     };
-    let ids = ids(project)?;
+    let ids = ids()?;
     if ids.iter().any(|known| known == id) {
-        return Err(error.into());
+        return Err(error);
     }
     let matches = |known: &&String| !id.is_empty() && known.starts_with(id);
     let matching: Vec<String> = ids.iter().filter(matches).cloned().collect();
@@ -77,51 +102,54 @@ fn candidates(project: &Path, name: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// The session that was started last.
-fn latest(project: &Path) -> Result<SessionDir, Failure> {
-    match latest_that(project, |_| true)? {
-        Some((dir, _)) => Ok(dir),
-        None => Err(Failure::with_help(
+pub fn latest() -> Result<SessionDir, Failure> {
+    latest_that(|_| true)?.ok_or_else(|| {
+        Failure::with_help(
             "there is no session in this project yet",
-            "start one with `wavecrew run`, or name another project with -C",
-        )),
-    }
+            format!(
+                "start one with `{}`, or name another project with -C",
+                hint::command("run")
+            ),
+        )
+    })
 }
 
 /// The session that was started last among those that can be continued and fit.
-pub fn latest_unfinished(
-    project: &Path,
-    fits: impl Fn(&SessionInfo) -> bool,
-) -> Result<Option<(SessionDir, SessionInfo)>, Failure> {
-    latest_that(project, |info| info.state.is_unfinished() && fits(info))
+pub fn latest_unfinished(fits: impl Fn(&SessionInfo) -> bool) -> Result<Option<SessionDir>, Failure> {
+    latest_that(|info| info.state.is_unfinished() && fits(info))
 }
 
-fn latest_that(
-    project: &Path,
-    fits: impl Fn(&SessionInfo) -> bool,
-) -> Result<Option<(SessionDir, SessionInfo)>, Failure> {
-    let found = list_sessions(project)?
-        .into_iter()
-        .find_map(|listed| match listed {
-            SessionEntry::Session(dir, info) if fits(&info) => Some((dir, *info)),
-            SessionEntry::Session(..) | SessionEntry::Broken { .. } => None,
-        });
-    Ok(found)
-}
-
-/// `--continue` found nothing to continue.
-pub fn none_to_continue(project: &Path) -> Failure {
-    let help = match ids(project) {
-        Ok(ids) if !ids.is_empty() => format!(
-            "name one of them; `wavecrew retry` runs failed tasks again; {}",
+/// Like [`latest_unfinished`]; without one, says what else there is.
+pub fn to_continue(fits: impl Fn(&SessionInfo) -> bool) -> Result<SessionDir, Failure> {
+    if let Some(dir) = latest_unfinished(fits)? {
+        return Ok(dir);
+    }
+    let ids = ids()?;
+    let help = if ids.is_empty() {
+        "there are no sessions in this project; remove --continue to start one".to_owned()
+    } else {
+        format!(
+            "name one of them; `{}` runs failed tasks again; {}",
+            hint::command("retry"),
             listed(&ids)
-        ),
-        Ok(_) | Err(_) => "there are no sessions in this project; remove --continue to start one".to_owned(),
+        )
     };
-    Failure::with_help("there is no unfinished session to continue", help)
+    Err(Failure::with_help(
+        "there is no unfinished session to continue",
+        help,
+    ))
+}
+
+fn latest_that(fits: impl Fn(&SessionInfo) -> bool) -> Result<Option<SessionDir>, Failure> {
+    let fitting = |listed| match listed {
+        SessionEntry::Session(dir, info) if fits(&info) => Some(dir),
+        SessionEntry::Session(..) | SessionEntry::Broken { .. } => None,
+    };
+    Ok(list_sessions(Path::new(PROJECT))?.into_iter().find_map(fitting))
 }
 
 /// All ids, newest first.
-fn ids(project: &Path) -> Result<Vec<String>, Failure> {
+fn ids() -> Result<Vec<String>, Failure> {
     let id = |listed: SessionEntry| match listed {
         SessionEntry::Session(dir, _) => dir.id().to_owned(),
         SessionEntry::Broken { path, .. } => path
@@ -130,7 +158,7 @@ fn ids(project: &Path) -> Result<Vec<String>, Failure> {
             .to_string_lossy()
             .into_owned(),
     };
-    Ok(list_sessions(project)?.into_iter().map(id).collect())
+    Ok(list_sessions(Path::new(PROJECT))?.into_iter().map(id).collect())
 }
 
 fn listed(ids: &[String]) -> String {
@@ -140,7 +168,7 @@ fn listed(ids: &[String]) -> String {
     let shown = ids[..ids.len().min(NAMED)].join(", ");
     match ids.len().saturating_sub(NAMED) {
         0 => format!("sessions: {shown}"),
-        more => format!("sessions: {shown} and {more} more (`wavecrew list`)"),
+        more => format!("sessions: {shown} and {more} more (`{}`)", hint::command("list")),
     }
 }
 

@@ -4,16 +4,17 @@ mod dry_run;
 mod find;
 
 pub use dry_run::print_dry_run;
-pub use find::{find, find_or_latest, find_to_read, latest_unfinished, names_session, none_to_continue};
+pub use find::{SessionArg, find, latest, latest_unfinished, to_continue};
 
-use wavecrew_session::SessionDir;
+use crate::{hint, project};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::view::report_terminal;
+use wavecrew_session::{SessionDir, SessionInfo};
 
-/// The folder as a person would type it from here.
-pub fn shown_folder(dir: &SessionDir) -> String {
-    let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    let path = match &here {
-        Ok(here) => dir.path().strip_prefix(here).unwrap_or(dir.path()),
-        Err(_) => dir.path(),
-    };
-    path.display().to_string()
+/// The report at the end of a run, with commands and paths that can be pasted.
+pub fn final_report(dir: &SessionDir, ledger: &Ledger, info: &SessionInfo) -> String {
+    let (folder, program) = (project::shown(dir.path()), hint::program());
+    let mut meta = dir.meta(&folder, Some(info));
+    meta.program = &program;
+    report_terminal(ledger, &meta)
 }

@@ -1,6 +1,7 @@
 //! Problems on standard error: the message, where it stands, the offending text marked, and what to do.
 
 use crate::csv_file::CsvFile;
+use crate::exit::{Exit, Failure};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::io::{IsTerminal, Write};
 use std::ops::Range;
@@ -24,6 +25,15 @@ struct Excerpt {
     first_line: usize,
     text: String,
     marked: Range<usize>,
+}
+
+/// Why a command failed, unless it has said so or nobody reads it.
+pub fn failure(failure: &Failure) {
+    match failure {
+        Failure::Refused | Failure::Declined => {}
+        failure if failure.exit() == Exit::Done => {}
+        failure => error(&failure.to_string(), failure.help()),
+    }
 }
 
 pub fn error(message: &str, help: Option<&str>) {

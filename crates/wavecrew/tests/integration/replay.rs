@@ -202,7 +202,7 @@ fn a_replay_is_called_one_wherever_it_is_shown() {
     );
     project.expect_read(
         "context.md",
-        "- Replay: no agent ran; `cassette.jsonl` was played back",
+        "- Replay: no agent ran; `cassette.jsonl` was replayed",
     );
     project.expect_read("session.json", r#""default_agent": "replay:cassette.jsonl""#);
     for (words, text) in [
@@ -243,8 +243,8 @@ fn bad_cassettes_are_refused_before_anything_runs() {
     let project = with_table("id,description\nfile,d\n");
     let header = r#"{"cassette":1,"wavecrew":"0","session":"s","team":"generic","recorded_at":"t"}"#;
     let turn = r#"{"task":"file","attempt":1,"turn":1,"agent":"codex","end":{"exit":0},"files":[{"path":"../x","text":""}]}"#;
-    project.write("evil.jsonl", &format!("{header}\n{turn}\n"));
-    project.write("good.jsonl", &format!("{header}\n"));
+    project.write("evil.jsonl", format!("{header}\n{turn}\n"));
+    project.write("good.jsonl", format!("{header}\n"));
     for (flags, why) in [
         (
             "--agent replay:none.jsonl",
@@ -276,7 +276,7 @@ fn the_example_replays_without_any_agent() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/replay");
     let read = |name: &str| fs::read_to_string(example.join(name)).unwrap();
     let project = with_table(&read("tasks.csv"));
-    project.write("cassette.jsonl", &read("cassette.jsonl"));
+    project.write("cassette.jsonl", read("cassette.jsonl"));
     let output = run(&project, &["--agent", "replay:cassette.jsonl"]);
     assert!(output.contains("2 of 2 tasks completed"), "{output}");
     assert!(!output.contains("has changed since the recording"), "{output}");

@@ -1,6 +1,5 @@
-//! claude with `--input-format stream-json`: one process that is given one message after the other, and asks before it does
-//! what its permission mode does not cover. What the policy allows is allowed at once; the rest is for somebody else to
-//! answer, and so is what its model wants to know.
+//! claude with `--input-format stream-json`: one process for all messages, which asks for permission. What the policy allows
+//! is allowed at once. Other permissions and the questions of its model go to the run.
 
 use serde_json::{Map, Value, json};
 use wavecrew_core::engine::{Permission, Reply, WorkerRequest};
@@ -11,7 +10,7 @@ use crate::interactive::{InteractiveProtocol, Received};
 use crate::launch::Request;
 use crate::stream::{AgentEvent, StreamParser, items, text};
 
-/// The tool by which its model asks people.
+/// The tool with which its model asks a person.
 const ASK: &str = "AskUserQuestion";
 
 #[derive(Debug)]
@@ -19,17 +18,17 @@ pub(super) struct ClaudeProtocol {
     stream: StreamParser,
     policy: AccessPolicy,
     interrupts: u32,
-    asked: Vec<PendingRequest>,
+    pending: Vec<PendingRequest>,
 }
 
-/// What it asked and was not told yet.
+/// A request without an answer.
 #[derive(Debug)]
 struct PendingRequest {
     /// The id of its request.
     request: String,
     /// The arguments of the tool.
     input: Value,
-    /// For its model's questions: one for each.
+    /// One for each question of its model.
     answers: Vec<Option<String>>,
 }
 
@@ -39,13 +38,13 @@ impl ClaudeProtocol {
             stream: StreamParser::new(&Claude),
             policy: AccessPolicy::new(request),
             interrupts: 0,
-            asked: Vec::new(),
+            pending: Vec::new(),
         }
     }
 
-    /// It waits for an answer: from us, or from whoever takes the question on.
-    fn asked(&mut self, request: &str, tool: &str, input: &Value, received: &mut Received) {
-        let asked = |answers| PendingRequest {
+    /// Answers a request, or passes it on.
+    fn handle_request(&mut self, request: &str, tool: &str, input: &Value, received: &mut Received) {
+        let pending = |answers| PendingRequest {
             request: request.to_owned(),
             input: input.clone(),
             answers,
@@ -58,21 +57,23 @@ impl ClaudeProtocol {
                 return;
             }
             for (n, question) in questions.iter().enumerate() {
-                received.questions.push((key(request, n), advice(question)));
+                received
+                    .requests
+                    .push((key(request, n), worker_question(question)));
             }
-            return self.asked.push(asked(vec![None; questions.len()]));
+            return self.pending.push(pending(vec![None; questions.len()]));
         }
         match self.policy.decide(&action(tool, input)) {
             Permission::Granted => {
                 received.events.clear();
                 received.reply = allow(request, input);
             }
-            // Not by itself: a person may know better.
+            // A person may still allow it.
             Permission::Denied => {
                 received
-                    .questions
-                    .push((key(request, 0), request_text(tool, input)));
-                self.asked.push(asked(Vec::new()));
+                    .requests
+                    .push((key(request, 0), permission_request(tool, input)));
+                self.pending.push(pending(Vec::new()));
             }
         }
     }
@@ -80,37 +81,38 @@ impl ClaudeProtocol {
 
 impl InteractiveProtocol for ClaudeProtocol {
     fn start_turn(&mut self, message: &str) -> String {
-        // What it remembers is of one turn.
         self.stream = StreamParser::new(&Claude);
-        self.asked.clear();
+        self.pending.clear();
         let content = json!([{ "type": "text", "text": message }]);
         line(&json!({ "type": "user", "message": { "role": "user", "content": content } }))
     }
 
-    fn read(&mut self, said: &str) -> Received {
+    fn read(&mut self, output: &str) -> Received {
         let mut received = Received {
-            events: self.stream.line(said),
+            events: self.stream.line(output),
             ..Received::default()
         };
         if let [AgentEvent::Question { id, tool, input }] = &received.events[..] {
             let (id, tool, input) = (id.clone(), tool.clone(), input.clone());
-            self.asked(&id, &tool, &input, &mut received);
+            self.handle_request(&id, &tool, &input, &mut received);
         }
         received
     }
 
     fn answer(&mut self, question: &str, reply: &Reply) -> String {
-        let found = self.asked.iter_mut().enumerate().find_map(|(at, asked)| {
-            let places = 0..asked.answers.len().max(1);
-            let n = places.into_iter().find(|n| key(&asked.request, *n) == question)?;
-            Some((at, n, asked))
+        let found = self.pending.iter_mut().enumerate().find_map(|(at, pending)| {
+            let numbers = 0..pending.answers.len().max(1);
+            let n = numbers
+                .into_iter()
+                .find(|n| key(&pending.request, *n) == question)?;
+            Some((at, n, pending))
         });
-        let Some((at, n, asked)) = found else {
+        let Some((at, n, pending)) = found else {
             return String::new();
         };
-        if let (Reply::Text(words), Some(answer)) = (reply, asked.answers.get_mut(n)) {
-            *answer = Some(words.clone());
-            if asked.answers.iter().any(Option::is_none) {
+        if let (Reply::Text(text), Some(answer)) = (reply, pending.answers.get_mut(n)) {
+            *answer = Some(text.clone());
+            if pending.answers.iter().any(Option::is_none) {
                 return String::new();
             }
         }
@@ -118,7 +120,7 @@ impl InteractiveProtocol for ClaudeProtocol {
             request,
             mut input,
             answers,
-        } = self.asked.swap_remove(at);
+        } = self.pending.swap_remove(at);
         match reply {
             Reply::Permission(Permission::Granted) => allow(&request, &input),
             Reply::Permission(Permission::Denied) => {
@@ -143,7 +145,7 @@ impl InteractiveProtocol for ClaudeProtocol {
     }
 }
 
-/// Our name for a question: a request may hold several.
+/// Our key for a question: a request may contain several.
 fn key(request: &str, n: usize) -> String {
     format!("{request} {n}")
 }
@@ -157,7 +159,7 @@ fn response(request: &str, answer: &Value) -> String {
     line(&json!({ "type": "control_response", "response": response }))
 }
 
-/// What a call of a tool does.
+/// The action of a tool call.
 fn action(tool: &str, input: &Value) -> ToolAction {
     let path = ["file_path", "notebook_path"]
         .iter()
@@ -171,16 +173,16 @@ fn action(tool: &str, input: &Value) -> ToolAction {
 }
 
 /// The same for a person.
-fn request_text(tool: &str, input: &Value) -> WorkerRequest {
-    let telling = ["command", "file_path", "notebook_path", "url", "query"];
-    let about = telling.iter().find_map(|name| input[*name].as_str());
+fn permission_request(tool: &str, input: &Value) -> WorkerRequest {
+    let describing = ["command", "file_path", "notebook_path", "url", "query"];
+    let about = describing.iter().find_map(|name| input[*name].as_str());
     WorkerRequest::Permission(match about {
         Some(about) => format!("use {tool}: {about}"),
         None => format!("use {tool}"),
     })
 }
 
-fn advice(question: &Value) -> WorkerRequest {
+fn worker_question(question: &Value) -> WorkerRequest {
     let options = items(question, "options").iter();
     WorkerRequest::Question {
         question: text(question, "question").to_owned(),
@@ -195,106 +197,93 @@ fn line(message: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::Conversation;
     use std::path::Path;
-    use wavecrew_core::id::ExecMode;
     use wavecrew_core::team::Access;
 
-    fn talk(access: Access) -> ClaudeProtocol {
+    fn protocol(access: Access) -> ClaudeProtocol {
         ClaudeProtocol::new(&Request {
-            prompt: "do it",
-            mode: ExecMode::Interactive,
             access,
-            model: None,
-            mcp: None,
-            schema: None,
-            conversation: Conversation::New { id: "c" },
-            project: Path::new("/project"),
-            scratch: Path::new("/scratch"),
-            folders: &[],
-            extra: &[],
+            ..Request::new("do it", Path::new("/project"), Path::new("/scratch"))
         })
     }
 
-    fn asks(tool: &str, input: &Value) -> String {
+    fn request(tool: &str, input: &Value) -> String {
         let request = json!({ "subtype": "can_use_tool", "tool_name": tool, "input": input });
         json!({ "type": "control_request", "request_id": "q", "request": request }).to_string()
     }
 
-    fn told(written: &str) -> Value {
+    fn response_in(written: &str) -> Value {
         let written: Value = serde_json::from_str(written).unwrap();
         assert_eq!(written["response"]["request_id"], "q");
         written["response"]["response"].clone()
     }
 
     #[test]
-    fn messages_go_in_and_results_end_turns() {
-        let mut talk = talk(Access::Source);
-        let said: Value = serde_json::from_str(&talk.start_turn("do\nit")).unwrap();
-        assert_eq!(said["message"]["content"][0]["text"], "do\nit");
-        let received = talk.read(r#"{"type":"result","is_error":false,"result":"one"}"#);
+    fn a_message_starts_a_turn_and_a_result_ends_it() {
+        let mut protocol = protocol(Access::Source);
+        let written: Value = serde_json::from_str(&protocol.start_turn("do\nit")).unwrap();
+        assert_eq!(written["message"]["content"][0]["text"], "do\nit");
+        let received = protocol.read(r#"{"type":"result","is_error":false,"result":"one"}"#);
         assert!(matches!(received.events.last(), Some(AgentEvent::Final { text, .. }) if text == "one"));
         assert!(received.reply.is_empty());
-        assert!(talk.interrupt_turn().contains(r#""subtype":"interrupt""#));
+        assert!(protocol.interrupt_turn().contains(r#""subtype":"interrupt""#));
         assert!(
-            talk.read(r#"{"type":"control_response","response":{}}"#)
+            protocol
+                .read(r#"{"type":"control_response","response":{}}"#)
                 .events
                 .is_empty()
         );
     }
 
     #[test]
-    fn what_the_policy_allows_is_allowed_at_once() {
+    fn actions_that_the_policy_allows_are_allowed_at_once() {
         let fetch = json!({ "url": "http://x", "prompt": "p" });
-        let received = talk(Access::ReadOnly).read(&asks("WebFetch", &fetch));
-        let answer = told(&received.reply);
+        let received = protocol(Access::ReadOnly).read(&request("WebFetch", &fetch));
+        let answer = response_in(&received.reply);
         assert_eq!(
             (&answer["behavior"], &answer["updatedInput"]),
             (&"allow".into(), &fetch)
         );
         assert!(
-            received.events.is_empty() && received.questions.is_empty(),
+            received.events.is_empty() && received.requests.is_empty(),
             "{received:?}"
         );
     }
 
     #[test]
-    fn what_it_does_not_allow_is_answered_once_by_somebody_else() {
-        let mut talk = talk(Access::ReadOnly);
+    fn other_actions_wait_for_an_answer_which_counts_once() {
+        let mut protocol = protocol(Access::ReadOnly);
         for (permission, behavior) in [(Permission::Denied, "deny"), (Permission::Granted, "allow")] {
-            let received = talk.read(&asks("Bash", &json!({ "command": "touch x" })));
+            let received = protocol.read(&request("Bash", &json!({ "command": "touch x" })));
             assert!(matches!(received.events[..], [AgentEvent::Question { .. }]));
-            let [(key, request_text)] = &received.questions[..] else {
+            let [(key, wanted)] = &received.requests[..] else {
                 panic!("{received:?}")
             };
-            assert_eq!(
-                *request_text,
-                WorkerRequest::Permission("use Bash: touch x".to_owned())
-            );
+            assert_eq!(*wanted, WorkerRequest::Permission("use Bash: touch x".to_owned()));
             let reply = Reply::Permission(permission);
-            assert_eq!(told(&talk.answer(key, &reply))["behavior"], behavior);
-            assert_eq!(talk.answer(key, &reply), "");
+            assert_eq!(response_in(&protocol.answer(key, &reply))["behavior"], behavior);
+            assert_eq!(protocol.answer(key, &reply), "");
         }
     }
 
     #[test]
-    fn questions_of_its_model_are_answered_when_all_are() {
-        let mut talk = talk(Access::Source);
+    fn questions_of_the_model_are_answered_together() {
+        let mut protocol = protocol(Access::Source);
         let questions = json!([
             { "question": "Which?", "options": [{ "label": "this" }, { "label": "that" }] },
             { "question": "When?", "options": [] },
         ]);
-        let received = talk.read(&asks(ASK, &json!({ "questions": questions })));
+        let received = protocol.read(&request(ASK, &json!({ "questions": questions })));
         assert!(received.events.is_empty() && received.reply.is_empty());
-        let keys: Vec<&str> = received.questions.iter().map(|(key, _)| key.as_str()).collect();
+        let keys: Vec<&str> = received.requests.iter().map(|(key, _)| key.as_str()).collect();
         let options = vec!["this".to_owned(), "that".to_owned()];
         let question = "Which?".to_owned();
         assert_eq!(
-            received.questions[0].1,
+            received.requests[0].1,
             WorkerRequest::Question { question, options }
         );
-        assert_eq!(talk.answer(keys[1], &Reply::Text("now".to_owned())), "");
-        let answer = told(&talk.answer(keys[0], &Reply::Text("that".to_owned())));
+        assert_eq!(protocol.answer(keys[1], &Reply::Text("now".to_owned())), "");
+        let answer = response_in(&protocol.answer(keys[0], &Reply::Text("that".to_owned())));
         assert_eq!(answer["behavior"], "allow");
         let input = &answer["updatedInput"];
         assert_eq!(input["answers"], json!({ "Which?": "that", "When?": "now" }));

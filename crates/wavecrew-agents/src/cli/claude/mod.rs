@@ -1,5 +1,5 @@
-//! claude: `-p` with its event stream. For one-shot work a permission mode and lists decide everything, so that it never
-//! asks; an interactive worker asks us.
+//! claude: `-p` with `stream-json`. For a one-shot task, the permission mode and lists of tools decide everything, so that it
+//! never asks; an interactive worker asks us.
 
 mod interactive;
 
@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use wavecrew_core::id::ExecMode;
 
 use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
-use crate::agent::ResumeBy;
-use crate::launch::{Conversation, Launch, Request, Stdin, mcp_servers};
+use crate::launch::{Launch, Request, Stdin, mcp_servers};
 use crate::stream::ParserState;
 use crate::stream::stream_json::{self, Dialect, SUMMARY};
 use crate::stream::tools::ToolArguments;
@@ -23,14 +22,10 @@ static FACTS: Facts = Facts {
     how_to_log_in: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
     tested_version: Some("2.1.325"),
     features: Features {
-        resume: true,
-        mcp: true,
         schema: true,
-        usage: true,
         cost: true,
-        read_only: true,
+        ..Features::BASE
     },
-    resume_by: ResumeBy::OurId,
     key_variables: &[
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",
@@ -38,14 +33,13 @@ static FACTS: Facts = Facts {
         "CLAUDE_CODE_USE_BEDROCK",
         "CLAUDE_CODE_USE_VERTEX",
     ],
-    login_files: &[LoginFile {
-        variable: "CLAUDE_CONFIG_DIR",
-        home_folder: ".claude",
-        file: ".credentials.json",
-    }],
+    login_files: &[LoginFile::new(
+        "CLAUDE_CONFIG_DIR",
+        ".claude",
+        ".credentials.json",
+    )],
     acp: AcpCommand::Program("claude-agent-acp"),
-    acp_variables: &[],
-    text_in_pieces: false,
+    ..Facts::BASE
 };
 
 static DIALECT: Dialect = Dialect {
@@ -58,8 +52,11 @@ static DIALECT: Dialect = Dialect {
         ],
     },
     version: "claude_code_version",
-    structured: "structured_output",
 };
+
+/// Tools that start other agents, wait for a person, or leave something running.
+const NEVER: &str = "Task,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
+const WRITERS: &str = "Edit,Write,NotebookEdit";
 
 impl AgentCli for Claude {
     fn facts(&self) -> &'static Facts {
@@ -67,82 +64,64 @@ impl AgentCli for Claude {
     }
 
     fn prepare(&self, request: &Request<'_>, launch: &mut Launch) {
-        prepare(request, launch);
+        launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
+        let asks_us = request.mode == ExecMode::Interactive;
+        if asks_us {
+            launch.args([
+                "--input-format",
+                "stream-json",
+                "--permission-prompt-tool",
+                "stdio",
+            ]);
+            launch.stdin = Stdin::Interactive(Box::new(ClaudeProtocol::new(request)));
+        }
+        launch.conversation(request);
+        // claude refuses to bypass all checks for root.
+        let mut allowed: Vec<String> = request
+            .mcp
+            .iter()
+            .map(|server| format!("mcp__{}", server.name))
+            .collect();
+        if request.writes_project() {
+            allowed.push("Bash".to_owned());
+            launch.args(["--permission-mode", "acceptEdits"]);
+        } else {
+            // The second slash marks the path as absolute.
+            allowed.extend(
+                request
+                    .folders
+                    .iter()
+                    .map(|folder| format!("Edit(/{}/**)", folder.display())),
+            );
+            // `dontAsk` denies what claude would have to ask about.
+            launch.args(["--permission-mode", if asks_us { "default" } else { "dontAsk" }]);
+        }
+        let mut never = vec![NEVER];
+        if !asks_us {
+            never.push("AskUserQuestion");
+        }
+        if !request.writes() {
+            never.push(WRITERS);
+        }
+        launch.args(["--disallowedTools", &never.join(",")]);
+        if !allowed.is_empty() {
+            launch.args(["--allowedTools", &allowed.join(",")]);
+        }
+        launch.folders("--add-dir", request);
+        launch.option("--model", request.model);
+        if let Some(server) = request.mcp {
+            let file = launch.file(
+                request,
+                "mcp.json",
+                json!({ "mcpServers": mcp_servers(server) }).to_string(),
+            );
+            launch.args(["--mcp-config", &file, "--strict-mcp-config"]);
+        }
+        // Without the first, the model has to search for MCP tools.
+        launch.env([("ENABLE_TOOL_SEARCH", "false"), ("DISABLE_AUTOUPDATER", "1")]);
     }
 
     fn read(&self, event: &Value, state: &mut ParserState) {
         stream_json::read(&DIALECT, event, state);
     }
-}
-
-/// Tools that start other agents, wait for a person's word, or leave something running behind.
-const NEVER: &str = "Task,EnterPlanMode,EnterWorktree,Workflow,CronCreate,ScheduleWakeup";
-const WRITERS: &str = "Edit,Write,NotebookEdit";
-
-fn prepare(request: &Request, launch: &mut Launch) {
-    launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
-    let asks_us = request.mode == ExecMode::Interactive;
-    if asks_us {
-        launch.args([
-            "--input-format",
-            "stream-json",
-            "--permission-prompt-tool",
-            "stdio",
-        ]);
-        launch.stdin = Stdin::Interactive(Box::new(ClaudeProtocol::new(request)));
-    }
-    match request.conversation {
-        Conversation::New { id } => launch.args(["--session-id", id]),
-        Conversation::Resume { id } => launch.args(["--resume", id]),
-    }
-    // Bypassing all checks is refused for root.
-    let mut allowed: Vec<String> = request
-        .mcp
-        .iter()
-        .map(|server| format!("mcp__{}", server.name))
-        .collect();
-    if request.writes_project() {
-        allowed.push("Bash".to_owned());
-        launch.args(["--permission-mode", "acceptEdits"]);
-    } else {
-        // One more slash marks the path as absolute.
-        allowed.extend(
-            request
-                .folders
-                .iter()
-                .map(|folder| format!("Edit(/{}/**)", folder.display())),
-        );
-        // What would be asked is denied where nobody can answer.
-        launch.args(["--permission-mode", if asks_us { "default" } else { "dontAsk" }]);
-    }
-    let mut never = vec![NEVER];
-    if !asks_us {
-        never.push("AskUserQuestion");
-    }
-    if !request.writes() {
-        never.push(WRITERS);
-    }
-    launch.args(["--disallowedTools", &never.join(",")]);
-    if !allowed.is_empty() {
-        launch.args(["--allowedTools", &allowed.join(",")]);
-    }
-    for folder in request.folders {
-        launch.args(["--add-dir", &folder.to_string_lossy()]);
-    }
-    if let Some(model) = request.model {
-        launch.args(["--model", model]);
-    }
-    if let Some(server) = request.mcp {
-        let file = launch.file(
-            request,
-            "mcp.json",
-            json!({ "mcpServers": mcp_servers(server) }).to_string(),
-        );
-        launch.args(["--mcp-config", &file, "--strict-mcp-config"]);
-    }
-    if let Some(schema) = request.schema {
-        launch.args(["--json-schema", &schema.to_string()]);
-    }
-    // Without the first, MCP tools hide behind a search tool.
-    launch.env([("ENABLE_TOOL_SEARCH", "false"), ("DISABLE_AUTOUPDATER", "1")]);
 }

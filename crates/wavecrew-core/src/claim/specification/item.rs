@@ -1,14 +1,14 @@
-//! Finds what a Markdown document defines: a heading, a list item, a table row or a paragraph that begins with an id.
+//! Finds the items that a Markdown document defines: headings, list items, table rows or paragraphs that start with an id.
 
 use std::collections::BTreeSet;
 
-/// Something with an id, and all that is said about it.
+/// An item and its text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item<'a> {
     pub id: &'a str,
     /// Its lines, the one with the id first.
     pub text: String,
-    /// Headings it stands under, outermost first.
+    /// The headings above it, outermost first.
     pub under: Vec<&'a str>,
     /// For a table row: the names of the columns.
     pub columns: Vec<&'a str>,
@@ -17,7 +17,7 @@ pub(super) struct Item<'a> {
 struct Line<'a> {
     text: &'a str,
     kind: ItemKind,
-    /// Places of the headings it stands under; of a heading, with itself last.
+    /// Indices of the headings above it; a heading includes itself.
     under: Vec<usize>,
 }
 
@@ -29,7 +29,7 @@ enum ItemKind {
     Code,
 }
 
-/// Everything that the document defines with ids of this prefix.
+/// All items whose ids have this prefix.
 pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
     let lines = lines(document);
     let mut items: Vec<Item<'a>> = vec![];
@@ -71,7 +71,7 @@ pub(super) fn defined<'a>(document: &'a str, prefix: &str) -> Vec<Item<'a>> {
     items
 }
 
-/// All ids of this prefix that the text names, wherever.
+/// All ids with this prefix in the text.
 pub(super) fn named(text: &str, prefix: &str) -> BTreeSet<String> {
     let starts = text.match_indices(prefix).filter(|(at, _)| {
         let before = text[..*at].chars().next_back();
@@ -83,7 +83,7 @@ pub(super) fn named(text: &str, prefix: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The text below headings for which `wanted` holds, to any depth.
+/// The text below headings for which `wanted` holds, at any depth.
 pub(super) fn below(document: &str, wanted: impl Fn(&str) -> bool) -> String {
     let lines = lines(document);
     let inside = |line: &&Line<'_>| {
@@ -108,7 +108,7 @@ pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
         .map(|cell| cell.trim_matches([' ', '\t', '*', '_', '`']))
 }
 
-/// Whether the word stands by itself in the text; both in lower case.
+/// Whether the text contains the whole word; both in lower case.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
@@ -157,7 +157,7 @@ fn kind_of(bare: &str) -> ItemKind {
     }
 }
 
-/// The first row of the table that these lines end in.
+/// The first row of the table at the end of these lines.
 fn first_row<'a>(lines: &[Line<'a>]) -> Vec<&'a str> {
     let row = lines
         .iter()
@@ -167,7 +167,7 @@ fn first_row<'a>(lines: &[Line<'a>]) -> Vec<&'a str> {
     row.map_or(vec![], |row| cells(row.text).collect())
 }
 
-/// The id that a line begins with, whatever markup stands before it.
+/// The id at the start of a line, after any markup.
 fn leading_id<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     let bare = |text: &'a str| text.trim_start_matches(|c: char| !c.is_alphanumeric());
     let text = bare(line);
@@ -180,7 +180,7 @@ fn leading_id<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     id_at(text, prefix)
 }
 
-/// `FR-001` at the very beginning of the text.
+/// `FR-001` at the start of the text.
 fn id_at<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let digits = text.strip_prefix(prefix)?.strip_prefix('-')?;
     let len = digits.bytes().take_while(u8::is_ascii_digit).count();

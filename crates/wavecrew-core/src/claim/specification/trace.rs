@@ -1,4 +1,4 @@
-//! Whether nothing gets lost on the way: each requirement reaches an epic, each epic a task of the plan.
+//! The trace from requirements to epics to tasks of the plan, and its gaps.
 
 use super::item::{Item, defined, named};
 use super::requirements::priority;
@@ -8,22 +8,22 @@ use crate::claim::rules::{Problem, Rule};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A task of the plan and the text that says what it is for.
+/// A task of the plan, and the text that describes it.
 pub struct PlannedTask<'a> {
     pub id: &'a str,
     pub text: &'a str,
 }
 
-/// The ways from requirements over epics to tasks, computed from the ids in the documents.
+/// The links from requirements to epics to tasks, computed from the ids in the documents.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Trace {
-    requirements: Vec<Traced>,
-    epics: Vec<ReachedLimit>,
+    requirements: Vec<TracedRequirement>,
+    epics: Vec<TracedEpic>,
     planned: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Traced {
+struct TracedRequirement {
     id: String,
     priority: &'static str,
     epics: Vec<String>,
@@ -31,7 +31,7 @@ struct Traced {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct ReachedLimit {
+struct TracedEpic {
     id: String,
     requirements: BTreeSet<String>,
     tasks: Vec<String>,
@@ -45,7 +45,7 @@ impl Trace {
         if wanted.is_empty() {
             return None;
         }
-        let epics: Vec<ReachedLimit> = defined(epics, EPIC)
+        let epics: Vec<TracedEpic> = defined(epics, EPIC)
             .iter()
             .map(|epic| {
                 let mut requirements = named(&epic.text, REQUIREMENT);
@@ -60,7 +60,7 @@ impl Trace {
                         || !stories.is_disjoint(&named(task.text, STORY))
                         || !requirements.is_disjoint(&named(task.text, REQUIREMENT))
                 };
-                ReachedLimit {
+                TracedEpic {
                     id: epic.id.to_owned(),
                     tasks: ids(tasks.iter().filter(reaches)),
                     requirements,
@@ -71,7 +71,7 @@ impl Trace {
         let requirements = wanted
             .iter()
             .filter(|item| seen.insert(item.id))
-            .map(|item| Traced {
+            .map(|item| TracedRequirement {
                 id: item.id.to_owned(),
                 priority: priority(item).unwrap_or(""),
                 epics: epics
@@ -90,7 +90,7 @@ impl Trace {
         })
     }
 
-    /// What leads nowhere. A requirement that is expressly not wanted need not lead anywhere.
+    /// Requirements and epics that lead nowhere. Requirements with priority "Won't" are not gaps.
     pub fn gaps(&self) -> Vec<String> {
         let wanted = self
             .requirements
@@ -119,7 +119,7 @@ impl Trace {
             }
         };
         for traced in &self.requirements {
-            let Traced {
+            let TracedRequirement {
                 id,
                 priority,
                 epics,
@@ -136,7 +136,7 @@ impl Trace {
         let gaps = self.gaps();
         text.push('\n');
         if gaps.is_empty() {
-            text.push_str("Nothing gets lost on the way.\n");
+            text.push_str("No gaps.\n");
         }
         for gap in gaps {
             let _ = writeln!(text, "- Warning: {gap}");

@@ -1,4 +1,4 @@
-//! The clocks and the budget of a worker: when it is asked to finish, called silent, or ended.
+//! The clocks and the budget of a worker: when it is asked to finish, shown as stalled, or ended.
 
 use super::AttemptStage;
 use crate::engine::Engine;
@@ -9,12 +9,12 @@ use crate::id::ExecMode;
 use crate::time::human;
 use std::time::Duration;
 
-/// Said to an interactive worker whose time is up.
+/// Sent to an interactive worker whose time is up.
 const FINISH: &str = "Your time for this task is nearly over. Finish what you are doing now, leave the work in a \
                       consistent state, and report your result.";
 
 impl Engine {
-    /// Looks at the clocks of every worker.
+    /// Checks the clocks of every worker.
     pub(in crate::engine) fn tick(&mut self) {
         let workers: Vec<WorkerId> = self.live.keys().copied().collect();
         for worker in workers {
@@ -35,7 +35,7 @@ impl Engine {
             self.options.one_shot.unwrap_or(limits.one_shot)
         };
         let silent = now.since(attempt.last_activity);
-        let dumb = attempt.first_word_by.is_some_and(|by| now >= by);
+        let no_output = attempt.first_output_by.is_some_and(|by| now >= by);
         match &attempt.stage {
             AttemptStage::Reported { report, until } => {
                 if now >= *until {
@@ -51,14 +51,14 @@ impl Engine {
                 }
                 None if now.since(attempt.started) >= wall && interactive => {
                     let until = now.plus(limits.interactive_grace);
-                    self.live.get_mut(&worker).expect("looked up above").finish_by = Some(until);
+                    self.attempt_mut(worker).finish_by = Some(until);
                     self.send(worker, FINISH.to_owned());
                 }
                 None if now.since(attempt.started) >= wall => {
                     let error = format!("Timed out after {}", human(wall));
                     self.expire(worker, StopReason::Timeout, error);
                 }
-                Some(_) | None if dumb => {
+                Some(_) | None if no_output => {
                     let error = format!("No output within {} of starting", human(limits.first_event));
                     self.expire(worker, StopReason::Idle, error);
                 }
@@ -73,7 +73,7 @@ impl Engine {
     }
 
     fn check_silence(&mut self, worker: WorkerId, silent: Duration, shown_after: Duration) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = (self.live.get_mut(&worker)).expect("callers looked it up");
         if let Some(limit) = self.options.end_idle
             && silent >= limit
         {
@@ -86,8 +86,13 @@ impl Engine {
         }
     }
 
-    /// What the turn has used so far: a worker that passes the limit of its task is ended, unless it has reported.
-    pub(in crate::engine) fn using(&mut self, worker: WorkerId, spent: TokenUsage, model: Option<&str>) {
+    /// Ends a worker whose usage so far passes the limit of its task, unless it has reported.
+    pub(in crate::engine) fn usage_so_far(
+        &mut self,
+        worker: WorkerId,
+        spent: TokenUsage,
+        model: Option<&str>,
+    ) {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
@@ -104,8 +109,7 @@ impl Engine {
     }
 
     fn expire(&mut self, worker: WorkerId, stop: StopReason, error: String) {
-        self.live.get_mut(&worker).expect("callers looked it up").stage =
-            AttemptStage::Expired { stop, error };
+        self.attempt_mut(worker).stage = AttemptStage::Expired { stop, error };
         self.close(worker);
     }
 }

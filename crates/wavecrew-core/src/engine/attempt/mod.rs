@@ -1,4 +1,4 @@
-//! Follows one worker from its start to its end. What it says on the way is in `reports`.
+//! Follows one worker from its start to its end. Its reports are in `reports`.
 
 mod check;
 mod clocks;
@@ -18,36 +18,36 @@ use crate::time::Timestamp;
 pub(super) struct Attempt {
     pub task: TaskIx,
     pub number: u32,
-    /// What its agent draws on.
+    /// The pool that its agent draws on.
     pub pool: String,
     pub turn: u32,
     repairs: u32,
     /// It was asked about doubts.
-    asked: bool,
+    asked: u32,
     /// What stays in doubt about its claim.
     doubt: String,
-    /// How often its work was examined, and how often it was told to go on with it.
+    /// How often its work was checked, and how often it was sent back because of that.
     checks: u32,
     iterations: u32,
     checking_since: Timestamp,
-    /// It was denied something that it wanted to do, in this turn or before.
+    /// Whether it was denied a permission, in this turn or before.
     denied: bool,
     pub started: Timestamp,
     pub last_activity: Timestamp,
-    /// Until when the turn must have given a sign of life, for workers that do from the start.
-    first_word_by: Option<Timestamp>,
+    /// Deadline for the first output of the turn, for workers with [`OutputMode::Streaming`].
+    first_output_by: Option<Timestamp>,
     stall_shown: bool,
-    /// Set once its time was up and it was asked to finish.
+    /// Set once its time is up and it was asked to finish.
     finish_by: Option<Timestamp>,
     close: CloseState,
     stage: AttemptStage,
 }
 
-/// How far the end of the worker's processes has got.
+/// Whether the worker's processes have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CloseState {
     Open,
-    /// It was asked for.
+    /// Their end was requested.
     Requested,
     /// Nothing of the worker is left.
     Closed,
@@ -55,26 +55,26 @@ enum CloseState {
 
 #[derive(Debug)]
 enum AttemptStage {
-    /// What is so is found out before a worker is started.
+    /// A check runs before the worker starts.
     CheckingBeforeStart { assignment: Box<Assignment> },
-    /// The process was asked for.
+    /// The process was requested.
     Starting,
     /// A turn is under way.
     Working,
-    /// It has reported well and may end by itself.
+    /// It has reported and may end by itself.
     Reported { report: WorkerReport, until: Timestamp },
-    /// Its claim is being compared with the facts.
+    /// Its claims are being checked.
     Checking { report: WorkerReport },
-    /// Its time ran out; a report that got in before the channel closed still counts.
+    /// A clock or a budget ended it; a report received before the channel closed still counts.
     Expired { stop: StopReason, error: String },
-    /// The run is being stopped; a report that got in still counts.
+    /// The run is being stopped; a report received before still counts.
     Stopped,
     /// The outcome is on record.
     Recorded,
 }
 
 impl Attempt {
-    /// It may still use something that nobody knows of.
+    /// Whether its outcome is open, so that it may still use tokens.
     pub(super) fn is_unrecorded(&self) -> bool {
         !matches!(self.stage, AttemptStage::Recorded)
     }
@@ -124,7 +124,7 @@ impl Engine {
                 pool,
                 turn: 1,
                 repairs: 0,
-                asked: false,
+                asked: 0,
                 doubt: String::new(),
                 checks: 0,
                 iterations: 0,
@@ -132,19 +132,16 @@ impl Engine {
                 denied: false,
                 started: self.now,
                 last_activity: self.now,
-                first_word_by: None,
+                first_output_by: None,
                 stall_shown: false,
                 finish_by: None,
                 close: CloseState::Open,
                 stage: AttemptStage::Starting,
             },
         );
-        let examined = self
-            .ledger
-            .team
-            .role(&assignment.role)
-            .and_then(|role| role.check);
-        if examined.is_some_and(CheckKind::runs_before_worker) {
+        let role = self.ledger.team.role(&assignment.role);
+        let check = role.and_then(|role| role.check);
+        if check.is_some_and(CheckKind::runs_before_worker) {
             self.check_before_start(worker, assignment);
         } else {
             self.out.push(Action::Spawn(Box::new(assignment)));
@@ -156,18 +153,18 @@ impl Engine {
         let Some(task) = self.live.get(&worker).map(|attempt| attempt.task) else {
             return;
         };
-        let first_word_by = match output_mode {
+        let first_output_by = match output_mode {
             OutputMode::Streaming => Some(now.plus(self.limits(task).first_event)),
             OutputMode::Silent => None,
         };
-        let attempt = self.live.get_mut(&worker).expect("looked up above");
+        let attempt = self.attempt_mut(worker);
         attempt.last_activity = now;
-        attempt.first_word_by = first_word_by;
+        attempt.first_output_by = first_output_by;
         if matches!(attempt.stage, AttemptStage::Starting) {
             attempt.stage = AttemptStage::Working;
         }
         let (turn, number) = (attempt.turn, attempt.number);
-        let task = self.ledger.plan().id(task).to_owned();
+        let task = self.task_id(task);
         self.record(Event::Spawned {
             task,
             attempt: number,
@@ -192,12 +189,12 @@ impl Engine {
         let now = self.now;
         if let Some(attempt) = self.live.get_mut(&worker) {
             attempt.last_activity = now;
-            attempt.first_word_by = None;
+            attempt.first_output_by = None;
             attempt.stall_shown = false;
         }
     }
 
-    pub(super) fn conversing(
+    pub(super) fn conversation_started(
         &mut self,
         worker: WorkerId,
         conversation: String,
@@ -207,7 +204,7 @@ impl Engine {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
-        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        let (task, attempt) = (self.task_id(attempt.task), attempt.number);
         self.record(Event::ConversationStarted {
             task,
             attempt,
@@ -239,7 +236,7 @@ impl Engine {
             AttemptStage::Stopped | AttemptStage::Starting | AttemptStage::Working => {
                 let (task, number) = (attempt.task, attempt.number);
                 self.live.remove(&worker);
-                let task = self.ledger.plan().id(task).to_owned();
+                let task = self.task_id(task);
                 self.record(Event::Interrupted {
                     at: self.now,
                     task,
@@ -249,11 +246,11 @@ impl Engine {
         }
     }
 
-    /// Ends every worker; what got its report in keeps it.
+    /// Ends every worker; reports received before still count.
     pub(super) fn end_all(&mut self) {
         let workers: Vec<WorkerId> = self.live.keys().copied().collect();
         for worker in workers {
-            let attempt = self.live.get_mut(&worker).expect("taken from the keys");
+            let attempt = self.attempt_mut(worker);
             match &attempt.stage {
                 AttemptStage::Reported { report, .. } => {
                     let report = report.clone();
@@ -272,7 +269,7 @@ impl Engine {
     /// Asks for the end of the worker's processes, once.
     fn close(&mut self, worker: WorkerId) {
         let grace = self.options.kill_grace;
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = self.attempt_mut(worker);
         if attempt.close == CloseState::Open {
             attempt.close = CloseState::Requested;
             self.out.push(Action::Close { worker, grace });

@@ -1,4 +1,4 @@
-//! What becomes of an attempt: its result is recorded, or the task is tried again.
+//! The outcome of an attempt: its result is recorded, or the task gets another attempt.
 
 use super::{AttemptStage, CloseState, failed};
 use crate::engine::Engine;
@@ -6,28 +6,27 @@ use crate::engine::action::Action;
 use crate::engine::input::WorkerId;
 use crate::engine::report::WorkerReport;
 use crate::event::{Event, Status, StopReason, TaskResult, Verdict};
-use crate::id::ExecMode;
 use std::time::Duration;
 
-/// Attempts lost to a shortage of the machine (processes, files, memory) on top of the ordinary ones.
+/// Extra attempts when the machine lacks processes, files or memory.
 const SHORTAGE_ATTEMPTS: u32 = 5;
 
-/// When a failed attempt is worth another one.
+/// When a failed attempt gets another one.
 #[derive(Clone, Copy)]
 pub(super) enum Retry {
     Never,
     IfBroken,
-    /// As above, and not before the service wants to be asked again.
+    /// As above, but not before this time has passed, which the service asked for.
     After(Duration),
     Shortage,
-    /// Always, once the service may be asked again; it may have said when.
+    /// Always, once the rate limit allows it; the service may have said when.
     WhenServed(Option<Duration>),
 }
 
 impl Retry {
     pub(super) fn after_stop(stop: StopReason, wait: Option<Duration>) -> Self {
         match stop {
-            // The next attempt would meet the same wall.
+            // The next attempt would fail in the same way.
             StopReason::Auth | StopReason::PermissionBlocked | StopReason::Budget => Self::Never,
             StopReason::RateLimited | StopReason::Quota => Self::WhenServed(wait),
             StopReason::Ok
@@ -42,10 +41,10 @@ impl Retry {
         }
     }
 
-    fn told(self) -> Option<Duration> {
+    fn wait(self) -> Option<Duration> {
         match self {
-            Self::After(told) => Some(told),
-            Self::WhenServed(told) => told,
+            Self::After(wait) => Some(wait),
+            Self::WhenServed(wait) => wait,
             Self::Never | Self::IfBroken | Self::Shortage => None,
         }
     }
@@ -59,13 +58,9 @@ impl Engine {
             self.out.push(Action::KeepFindings { task, attempt, text });
         }
         let mut result = TaskResult {
-            status: report.status,
-            findings: report.findings,
-            outputs: report.outputs,
-            error: report.error,
-            facts: report.facts,
             verdict,
             doubt: attempt.doubt.clone(),
+            ..report.result
         };
         if result.status != Status::Completed {
             result.doubt.clear();
@@ -88,13 +83,13 @@ impl Engine {
         self.conclude(worker, StopReason::Ok, result, Retry::Never);
     }
 
-    /// Records the outcome and ends the worker, or has it tried again.
+    /// Records the outcome and ends the worker, or schedules another attempt.
     pub(super) fn conclude(&mut self, worker: WorkerId, stop: StopReason, result: TaskResult, retry: Retry) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = self.attempt_mut(worker);
         attempt.stage = AttemptStage::Recorded;
         let (ix, number, gone) = (attempt.task, attempt.number, attempt.close == CloseState::Closed);
-        let (at, task) = (self.now, self.ledger.plan().id(ix).to_owned());
-        self.update_pool(worker, stop, retry.told());
+        let (at, task) = (self.now, self.task_id(ix));
+        self.update_pool(worker, stop, retry.wait());
         let counted = number - self.ledger.task(ix).postponed;
         let mut result = result;
         let mut again = result.status == Status::Failed
@@ -119,7 +114,7 @@ impl Engine {
             self.schedule.put_back(ix);
         } else if again {
             let wait = self.options.backoff * 2u32.saturating_pow(counted.min(8) - 1);
-            let wait = retry.told().map_or(wait, |told| wait.max(told));
+            let wait = retry.wait().map_or(wait, |asked_for| wait.max(asked_for));
             let (error, retry_at) = (result.error, at.plus(wait));
             self.record(Event::AttemptFailed {
                 at,
@@ -138,9 +133,7 @@ impl Engine {
                 stop,
                 result,
             });
-            if self.ledger.plan().mode(ix) == ExecMode::Interactive {
-                self.out.push(Action::WriteInteractive { task: ix });
-            }
+            self.write_interactive_result(ix);
         }
         if gone {
             self.live.remove(&worker);

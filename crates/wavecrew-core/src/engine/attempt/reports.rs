@@ -1,11 +1,10 @@
-//! What a worker says of its work: reports that come in, turns that end, claims that were checked, and what it is asked to
-//! mend.
+//! Reports and claims of a worker: reports that arrive, turns that end, checks that end, and work that is sent back.
 
 use super::outcome::Retry;
-use super::{AttemptStage, CloseState, failed};
+use super::{Attempt, AttemptStage, CloseState, failed};
 use crate::claim;
 use crate::engine::action::{Action, Notice};
-use crate::engine::input::{CheckOutcome, Exit, TurnEnd, WorkerId};
+use crate::engine::input::{CheckOutcome, TurnEnd, TurnExit, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::{ReportDoubt, WorkerReport, report_doubt};
 use crate::engine::{Engine, policy};
@@ -48,18 +47,18 @@ impl Engine {
         let Some(attempt) = self.live.get(&worker) else {
             return;
         };
-        let (task, attempt) = (self.ledger.plan().id(attempt.task).to_owned(), attempt.number);
+        let (task, attempt) = (self.task_id(attempt.task), attempt.number);
         self.record(Event::EditedAfterReport { task, attempt, files });
     }
 
     pub(in crate::engine) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {
         let now = self.now;
-        self.settle(worker, end);
+        self.record_usage(worker, end);
         let Some(attempt) = self.live.get_mut(&worker) else {
             return;
         };
         attempt.last_activity = now;
-        attempt.denied |= end.exit == Exit::Reason(StopReason::PermissionBlocked);
+        attempt.denied |= end.exit == TurnExit::Reason(StopReason::PermissionBlocked);
         let denied = attempt.denied;
         let task = attempt.task;
         let being_ended = match &mut attempt.stage {
@@ -71,9 +70,9 @@ impl Engine {
             | AttemptStage::Checking { .. }
             | AttemptStage::Recorded => return,
             AttemptStage::Expired { stop, error } => {
-                // It ran out of time for a reason of its own, such as a service that it could not reach.
+                // It may have run out of time for another reason, such as a service that it could not reach.
                 let by_clock = matches!(stop, StopReason::Timeout | StopReason::Idle);
-                if let Exit::Reason(known) = end.exit
+                if let TurnExit::Reason(known) = end.exit
                     && by_clock
                 {
                     *stop = known;
@@ -97,40 +96,42 @@ impl Engine {
         let (stop, error, retry) = match (refused, end.exit) {
             (
                 Some(reason),
-                exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::Reason(StopReason::PermissionBlocked)),
+                exit @ (TurnExit::Code(_)
+                | TurnExit::Signal(_)
+                | TurnExit::Reason(StopReason::PermissionBlocked)),
             ) => {
-                if !self.send_back(worker, &reason) {
+                if !self.send_report_back(worker, &reason) {
                     let rounds = self.limits(task).max_repairs;
                     let error = match self.task_limit_reached(task) {
                         Some(why) => format!("The report was not valid: {reason}; not asked again: {why}"),
                         None => format!("The report was not valid after {rounds} corrections: {reason}"),
                     };
                     let stop = match exit {
-                        Exit::Reason(stop) => stop,
-                        // What it was denied is what it lacked.
-                        Exit::Code(_) | Exit::Signal(_) if denied => StopReason::PermissionBlocked,
-                        Exit::Code(_) | Exit::Signal(_) => StopReason::SchemaInvalid,
+                        TurnExit::Reason(stop) => stop,
+                        // It probably lacked what it was denied.
+                        TurnExit::Code(_) | TurnExit::Signal(_) if denied => StopReason::PermissionBlocked,
+                        TurnExit::Code(_) | TurnExit::Signal(_) => StopReason::SchemaInvalid,
                     };
                     self.conclude(worker, stop, failed(error), Retry::Never);
                 }
                 return;
             }
-            (_, Exit::Reason(stop)) => (
+            (_, TurnExit::Reason(stop)) => (
                 stop,
                 format!("The agent stopped ({})", stop.as_str()),
                 Retry::after_stop(stop, end.retry_after),
             ),
-            (None, Exit::Code(0)) => (
+            (None, TurnExit::Code(0)) => (
                 StopReason::NoReport,
                 "The worker ended without a report".to_owned(),
                 Retry::Never,
             ),
-            (None, Exit::Code(code)) => (
+            (None, TurnExit::Code(code)) => (
                 StopReason::Crashed,
                 format!("The worker exited with code {code}"),
                 Retry::IfBroken,
             ),
-            (None, Exit::Signal(signal)) => (
+            (None, TurnExit::Signal(signal)) => (
                 StopReason::Crashed,
                 format!("The worker was ended by signal {signal}"),
                 Retry::IfBroken,
@@ -161,7 +162,7 @@ impl Engine {
         match outcome {
             CheckOutcome::Confirmed { verdict, measured } => {
                 for (column, value) in measured {
-                    set(&mut report.outputs, &column, value);
+                    set(&mut report.result.outputs, &column, value);
                 }
                 self.finish(worker, report, verdict);
             }
@@ -174,16 +175,14 @@ impl Engine {
             }
             CheckOutcome::SendBack(reason) => {
                 // What is in doubt is in the list.
-                attempt.asked = true;
-                if !self.send_back(worker, &reason) {
-                    self.contradict(worker, reason);
-                }
+                attempt.asked = 1;
+                self.send_back_or_contradict(worker, reason);
             }
             CheckOutcome::Contradicted(reason) => self.contradict(worker, reason),
         }
     }
 
-    /// A well-formed report is here: a failure is believed, a success is checked.
+    /// Takes a well-formed report: a success is checked, a failure is not.
     pub(super) fn accept(&mut self, worker: WorkerId, mut report: WorkerReport) {
         let now = self.now;
         let task = self.live[&worker].task;
@@ -191,34 +190,38 @@ impl Engine {
         let owes = team
             .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
-        let names_files = || claim::reported_paths(team, &report.outputs).next().is_some();
-        let names_commits = || claim::reported_commits(team, &report.outputs).next().is_some();
+        let names_files = || {
+            claim::reported_paths(team, &report.result.outputs)
+                .next()
+                .is_some()
+        };
+        let names_commits = || {
+            claim::reported_commits(team, &report.result.outputs)
+                .next()
+                .is_some()
+        };
         let checked = self.options.check_all || owes || names_files() || names_commits();
-        if report.status == Status::Completed
-            && let Err(reason) = policy::complete_report(team, self.ledger.plan(), task, &mut report)
+        let completed = report.result.status == Status::Completed;
+        if completed
+            && let Err(reason) = policy::complete_report(team, self.ledger.plan(), task, &mut report.result)
         {
-            if !self.send_back(worker, &reason) {
-                self.contradict(worker, reason);
-            }
-            return;
+            return self.send_back_or_contradict(worker, reason);
         }
         // What was in doubt about an earlier report may be settled.
         let cannot_ask = self.task_limit_reached(task).is_some();
-        let doubt = (report.status == Status::Completed)
-            .then(|| self.report_doubt(task, &report))
-            .flatten();
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        attempt.doubt.clear();
+        let doubt = completed.then(|| self.report_doubt(task, &report)).flatten();
+        self.attempt_mut(worker).doubt.clear();
         if let Some(doubt) = doubt {
             if doubt.asks && self.ask_about(worker, &doubt.reason) {
                 return;
             }
             self.doubted(worker, &doubt.reason);
         }
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if report.status == Status::Completed && checked {
-            let asked = attempt.asked || attempt.close != CloseState::Open || cannot_ask;
-            let outputs = report.outputs.iter().chain(&report.facts).cloned().collect();
+        let attempt = self.attempt_mut(worker);
+        if completed && checked {
+            let asked = attempt.asked > 0 || attempt.close != CloseState::Open || cannot_ask;
+            let result = &report.result;
+            let outputs = result.outputs.iter().chain(&result.facts).cloned().collect();
             attempt.stage = AttemptStage::Checking { report };
             attempt.checking_since = now;
             self.out.push(Action::CheckClaim {
@@ -237,7 +240,7 @@ impl Engine {
         let plan = self.ledger.plan();
         let role = self.ledger.team.role(plan.role(task));
         let leaves_more = role.is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
-        report_doubt(report, plan.cell(task, "description"), leaves_more)
+        report_doubt(&report.result, plan.cell(task, "description"), leaves_more)
     }
 
     /// Something about the claim stays in doubt.
@@ -253,65 +256,61 @@ impl Engine {
 
     /// Asks the worker about something that is in doubt; false when it was asked before or cannot be asked.
     fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
-        let task = self.live[&worker].task;
-        let spent_all = self.task_limit_reached(task).is_some();
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.asked || attempt.close != CloseState::Open || spent_all {
-            return false;
-        }
-        attempt.asked = true;
-        self.return_to(
-            worker,
-            reason,
-            format!(
-                "Your work cannot be verified as it is: {reason}\n\
-                 Correct this and report again. If it is right as it is, report again unchanged: it then counts as \
-                 unverified, with this reason."
-            ),
+        let message = format!(
+            "Your work cannot be verified as it is: {reason}\n\
+             Correct this and report again. If it is right as it is, report again unchanged: it then counts as \
+             unverified, with this reason."
         );
-        true
+        self.send_back(worker, |attempt| &mut attempt.asked, 1, reason, message)
     }
 
-    /// Asks the worker again in the same conversation; false when it has been asked often enough.
-    fn send_back(&mut self, worker: WorkerId, reason: &str) -> bool {
-        let task = self.live[&worker].task;
-        let max_repairs = self.limits(task).max_repairs;
-        let spent_all = self.task_limit_reached(task).is_some();
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
-        if attempt.repairs >= max_repairs || attempt.close != CloseState::Open || spent_all {
-            return false;
+    fn send_back_or_contradict(&mut self, worker: WorkerId, reason: String) {
+        if !self.send_report_back(worker, &reason) {
+            self.contradict(worker, reason);
         }
-        attempt.repairs += 1;
-        self.return_to(
-            worker,
-            reason,
-            format!(
-                "Your report was not accepted: {reason}\n\
-                 Correct this and report again. Everything else you did is kept."
-            ),
-        );
-        true
     }
 
-    /// Sends a message about a report, which is then open again.
-    fn return_to(&mut self, worker: WorkerId, reason: &str, text: String) {
+    fn send_report_back(&mut self, worker: WorkerId, reason: &str) -> bool {
+        let most = self.limits(self.live[&worker].task).max_repairs;
+        let message = format!(
+            "Your report was not accepted: {reason}\n\
+             Correct this and report again. Everything else you did is kept."
+        );
+        self.send_back(worker, |attempt| &mut attempt.repairs, most, reason, message)
+    }
+
+    /// Sends work back in the same conversation; false when that happened `most` times already, by its own `count`.
+    pub(super) fn send_back(
+        &mut self,
+        worker: WorkerId,
+        count: impl Fn(&mut Attempt) -> &mut u32,
+        most: u32,
+        reason: &str,
+        message: String,
+    ) -> bool {
+        let task = self.live[&worker].task;
+        let spent_all = self.task_limit_reached(task).is_some();
+        let attempt = self.attempt_mut(worker);
+        if *count(attempt) >= most || attempt.close != CloseState::Open || spent_all {
+            return false;
+        }
+        *count(attempt) += 1;
+        let (number, turn) = (attempt.number, attempt.turn + 1);
         self.back_to_work(worker);
-        let attempt = &self.live[&worker];
-        let (ix, number, turn) = (attempt.task, attempt.number, attempt.turn + 1);
-        let task = self.ledger.plan().id(ix).to_owned();
         self.record(Event::SentBack {
-            task,
+            task: self.task_id(task),
             attempt: number,
             turn,
             reason: reason.to_owned(),
         });
-        self.send(worker, text);
+        self.send(worker, message);
+        true
     }
 
-    /// The worker has something to do again. What its check took is not its own time.
-    pub(super) fn back_to_work(&mut self, worker: WorkerId) {
+    /// The worker works again. The time of its check is not counted as its own.
+    fn back_to_work(&mut self, worker: WorkerId) {
         let now = self.now;
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = self.attempt_mut(worker);
         if let AttemptStage::Checking { .. } = attempt.stage {
             attempt.started = attempt.started.plus(now.since(attempt.checking_since));
         }
@@ -320,7 +319,7 @@ impl Engine {
     }
 
     pub(super) fn send(&mut self, worker: WorkerId, text: String) {
-        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let attempt = self.attempt_mut(worker);
         attempt.turn += 1;
         let turn = attempt.turn;
         self.out.push(Action::Send { worker, turn, text });

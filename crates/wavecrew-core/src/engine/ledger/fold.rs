@@ -1,14 +1,14 @@
-//! Takes in events, one by one. What is counted is kept right with every change.
+//! Applies events one by one, and keeps the counts right.
 
-use super::task::state_in_table;
+use super::task::state_of_row;
 use super::{Counts, Ledger, TaskProgress, TaskState};
 use crate::event::{Event, StopReason, TokenUsage};
 use crate::plan::{self, Plan};
 use std::sync::Arc;
 
 impl Ledger {
-    /// Keeps when the attempt before the next one was made. When an interrupted one ended is not known: it is told of when
-    /// the session is taken up again.
+    /// Keeps the times of the attempt before the next one. The end of an interrupted one is not known: its event is
+    /// recorded when the session is resumed.
     fn remember_attempt(&mut self, task: &str) {
         let state = self.plan.find(task).map(|task| self.task(task));
         let state = state.filter(|state| state.stop != Some(StopReason::Interrupted));
@@ -16,7 +16,7 @@ impl Ledger {
         self.earlier.extend(span);
     }
 
-    /// Takes in one event. Events of tasks that are no longer in the plan are history and change nothing.
+    /// Applies one event. Events of tasks that are no longer in the plan change nothing.
     pub fn apply(&mut self, event: &Event) {
         self.time.apply(event);
         match event {
@@ -67,7 +67,7 @@ impl Ledger {
             Event::Usage {
                 task, attempt, spent, ..
             } => self.used(task, *attempt, *spent),
-            // Its conversation is kept: the work in it goes on when the service answers again.
+            // The conversation is kept, to resume it when the service answers again.
             Event::Postponed { at, task, stop, .. } => self.change(task, |state| {
                 state.progress = TaskProgress::Pending;
                 state.postponed += 1;
@@ -129,11 +129,11 @@ impl Ledger {
         self.totals.attempts += u32::from(first);
     }
 
-    /// Puts another plan in place; tasks keep their state by id, new ones start as their row says.
+    /// Replaces the plan. Tasks keep their state by id; new ones start as their row says.
     pub fn replace_plan(&mut self, plan: Plan) {
         let tasks = plan.tasks().map(|task| match self.plan.find(plan.id(task)) {
             Some(old) => std::mem::take(&mut self.tasks[old.index()]),
-            None => state_in_table(&self.team, &plan, task),
+            None => state_of_row(&self.team, &plan, task),
         });
         self.tasks = tasks.collect();
         self.plan = plan;

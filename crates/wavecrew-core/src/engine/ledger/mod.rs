@@ -1,4 +1,4 @@
-//! The durable state of a session: a fold over its events, and nothing else. Holds no clock and decides nothing.
+//! The durable state of a session: a fold over its events. Has no clock and decides nothing.
 
 mod fold;
 mod task;
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
-use task::state_in_table;
+use task::state_of_row;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
@@ -58,27 +58,27 @@ pub struct Ledger {
     /// The latest ending, if no run was begun since.
     pub ending: Option<crate::event::RunOutcome>,
     pub questions: u32,
-    /// What all tasks used, those that are no longer in the table included.
+    /// What all tasks used, including tasks that are no longer in the table.
     pub totals: Totals,
     pub budget: Budget,
     /// Everything that loops, checkpoints and gates decided, in order.
     pub decisions: Vec<PolicyDecision>,
-    /// What is known of the services behind the agents, by pool.
+    /// The state of each pool.
     pub pools: BTreeMap<String, Pool>,
-    /// Begin and end of attempts that another one followed.
+    /// Start and end of attempts before the latest ones.
     earlier: Vec<(Timestamp, Timestamp)>,
     time: RunTime,
     agent: Arc<str>,
-    /// Tasks with a tree that is not merged, by id.
+    /// Tasks with an open worktree, by id.
     open_worktrees: BTreeSet<String>,
 }
 
 impl Ledger {
-    /// The state before anything happened: what the table itself says.
+    /// The state before any event: what the table says.
     pub fn new(team: Arc<Team>, plan: Plan) -> Self {
         let tasks = plan
             .tasks()
-            .map(|task| state_in_table(&team, &plan, task))
+            .map(|task| state_of_row(&team, &plan, task))
             .collect();
         let mut ledger = Self {
             team,
@@ -119,7 +119,7 @@ impl Ledger {
         self.counts
     }
 
-    /// Begin and end of attempts that another one followed.
+    /// Start and end of attempts before the latest ones.
     pub fn earlier_attempts(&self) -> &[(Timestamp, Timestamp)] {
         &self.earlier
     }
@@ -147,7 +147,7 @@ impl Ledger {
         None
     }
 
-    /// Attempts that were begun and have no end.
+    /// Attempts that have started and not ended.
     pub fn open_attempts(&self) -> impl Iterator<Item = (TaskIx, u32)> + '_ {
         self.plan
             .tasks()
@@ -157,7 +157,7 @@ impl Ledger {
             })
     }
 
-    /// Completed tasks whose work is in a tree of their own and not merged yet, in plan order.
+    /// Completed tasks with an open worktree, in plan order.
     pub fn unmerged(&self) -> Vec<TaskIx> {
         let ids = self.open_worktrees.iter().filter_map(|id| self.plan.find(id));
         let mut tasks: Vec<TaskIx> = ids
@@ -168,7 +168,7 @@ impl Ledger {
         tasks
     }
 
-    /// The value of a column that the engine fills, or `None` for a column that is the person's.
+    /// The value of a column that the engine fills; `None` for a column of the person.
     pub fn cell(&self, task: TaskIx, column: &str) -> Option<Cow<'_, str>> {
         let state = self.task(task);
         Some(match column {
@@ -216,18 +216,18 @@ impl Ledger {
         }
     }
 
-    /// Whether the claim of a task that has its result was compared with the facts.
+    /// The verdict on a finished task.
     pub fn verdict_of(&self, id: &str) -> Option<Verdict> {
         let state = self.task(self.plan.find(id)?);
         (state.progress == TaskProgress::Done).then_some(state.result.verdict)
     }
 
-    /// How long the session has been run, breaks not counted.
+    /// How long the session has run, without breaks.
     pub fn time_used(&self, now: Timestamp) -> Duration {
         self.time.at(now)
     }
 
-    /// Pools of which nothing may start yet.
+    /// Pools that allow no start yet.
     pub fn waits(&self, now: Timestamp) -> impl Iterator<Item = (&str, &Pool)> {
         let waits = move |(_, pool): &(&String, &Pool)| pool.until > now;
         self.pools
@@ -237,7 +237,7 @@ impl Ledger {
     }
 }
 
-/// Puts a value in the place of a former one of the same name.
+/// Sets the value with this name.
 pub(super) fn set(values: &mut Vec<(String, String)>, name: &str, value: String) {
     values.retain(|(known, _)| known != name);
     values.push((name.to_owned(), value));

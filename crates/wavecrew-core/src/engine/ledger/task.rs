@@ -1,4 +1,4 @@
-//! What is known of one task, and how each thing that happens to it changes that.
+//! The state of one task, and how events change it.
 
 use super::set;
 use crate::engine::action::Resume;
@@ -12,13 +12,13 @@ use crate::team::Team;
 use crate::time::Timestamp;
 use std::sync::Arc;
 
-/// What is known of one task.
+/// The state of one task.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TaskState {
     pub progress: TaskProgress,
-    /// How often a worker was started on it.
+    /// How many workers were started on it.
     pub attempts: u32,
-    /// How many of those do not count, because their service had to be waited for.
+    /// How many of those do not count, because of a rate limit.
     pub postponed: u32,
     pub result: TaskResult,
     pub stop: Option<StopReason>,
@@ -26,32 +26,32 @@ pub struct TaskState {
     pub made_from: Option<(Fingerprint, Arc<str>)>,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
-    /// What all attempts at it used.
+    /// What all attempts used.
     pub spent: TokenUsage,
-    /// The latest attempt that told what it used.
+    /// The latest attempt whose usage is counted.
     metered: u32,
-    /// The conversation of the latest attempt, while it has no end of its own.
+    /// The conversation of the latest attempt, until the attempt ends.
     pub conversation: Option<Box<Conversation>>,
     /// Files that the worker changed after its report.
     pub edits_after_report: Option<Box<[String]>>,
-    /// The latest attempt whose result was judged.
+    /// The latest attempt that a policy decided about.
     pub decided_attempt: u32,
     /// Why it runs, or ran, again.
     pub rework: Option<Box<Rework>>,
-    /// The result that the rework is to better, until it has one of its own that stands.
+    /// The result before the rework, until the rework has a result that stands.
     before: Option<Box<TaskResult>>,
-    /// The latest working copy of its own.
+    /// Its latest worktree.
     pub worktree: Option<Box<TaskWorktree>>,
 }
 
-/// A task's own working copy.
+/// The worktree of a task.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TaskWorktree {
     pub worktree: WorktreeRecord,
     pub state: WorktreeState,
 }
 
-/// How far the work in a worktree has got.
+/// Whether the work in a worktree is merged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WorktreeState {
     /// Being worked in, or to be merged.
@@ -90,7 +90,7 @@ impl TaskState {
         self.stop = None;
         self.conversation = None;
         self.edits_after_report = None;
-        // Work that was never to be merged goes on where it is; after that, it begins anew from all that is merged.
+        // An open worktree is kept; after a merge or a failed one, the task starts from the merged work.
         if self.open_worktree().is_none() {
             self.worktree = None;
         }
@@ -98,7 +98,7 @@ impl TaskState {
         self.before = None;
     }
 
-    /// The working copy that an attempt may go on in.
+    /// The worktree in which an attempt may continue.
     pub fn open_worktree(&self) -> Option<&WorktreeRecord> {
         let worktree = self
             .worktree
@@ -168,7 +168,7 @@ impl TaskState {
         self.rework = Some(Box::new(rework.clone()));
     }
 
-    /// Whether there is a result to go back to.
+    /// Whether there is a result to roll back to.
     pub(in crate::engine) fn can_roll_back(&self) -> bool {
         self.before.is_some()
     }
@@ -207,7 +207,7 @@ impl TaskState {
         self.result.verdict = Verdict::Unverified;
     }
 
-    /// Whether it is the first that is told of this attempt.
+    /// Adds to the usage of an attempt; returns whether it is the attempt's first usage.
     pub(super) fn meter(&mut self, attempt: u32, spent: TokenUsage) -> bool {
         self.spent += spent;
         if let Some(conversation) = &mut self.conversation {
@@ -216,7 +216,7 @@ impl TaskState {
         std::mem::replace(&mut self.metered, attempt) != attempt
     }
 
-    /// What another attempt by this agent may go on with.
+    /// The conversation that another attempt by this agent may resume.
     pub(in crate::engine) fn resume(&self, agent: &str) -> Option<Resume> {
         let conversation = self
             .conversation
@@ -233,19 +233,19 @@ impl TaskState {
 pub enum TaskProgress {
     #[default]
     Pending,
-    /// Waits before it is tried again.
+    /// Waits before the next attempt.
     Waiting {
         until: Timestamp,
     },
-    /// An attempt was begun and has no end yet.
+    /// An attempt has started and not ended.
     Open {
         attempt: u32,
     },
     Done,
 }
 
-/// A row that says it is done counts as done, unverified; everything else is to do.
-pub(super) fn state_in_table(team: &Team, plan: &Plan, task: TaskIx) -> TaskState {
+/// The state that a row gives: a row with a result is done, unverified; any other is pending.
+pub(super) fn state_of_row(team: &Team, plan: &Plan, task: TaskIx) -> TaskState {
     let status = Status::parse(plan.cell(task, "status")).unwrap_or_default();
     if status == Status::Pending {
         return TaskState::default();

@@ -1,5 +1,5 @@
-//! What happens between waves: loops, checkpoints and gates look at results, and decide whether the run goes on, work
-//! goes back, a person is asked, or the run stops. A result is result once; what was decided is on record.
+//! What happens between waves: loops, checkpoints and gates decide about results. The run continues, work is revised, a
+//! person is asked, or the run stops. Each result is decided once, and the decision is on record.
 
 mod policies;
 mod rounds;
@@ -7,7 +7,7 @@ mod score;
 
 pub use score::complete_report;
 
-use super::action::{Action, Question, QuestionKind};
+use super::action::{Action, QuestionKind};
 use super::input::Answer;
 use super::ledger::TaskProgress;
 use super::{AskMode, Engine, Mode};
@@ -19,11 +19,11 @@ use std::collections::BTreeSet;
 
 /// What a policy makes of a result.
 enum PolicyStep {
-    /// It is settled.
+    /// The result stands.
     Settle(PolicyOutcome),
-    /// These tasks do their work again, with this to read; what depends on them follows.
+    /// These tasks run again, with a brief to read; tasks that depend on them follow.
     Revise(Revision),
-    /// A person decides; without one, the other decision holds.
+    /// A person decides; without one, `otherwise` holds.
     Ask {
         question: String,
         revision: Option<Revision>,
@@ -31,7 +31,7 @@ enum PolicyStep {
         otherwise: Box<PolicyStep>,
     },
     Stop,
-    /// Rows are replaced by those that the result asks for.
+    /// Rows of the table are replaced by those that the result asks for.
     Expand,
 }
 
@@ -41,13 +41,13 @@ struct Revision {
     brief: Option<String>,
 }
 
-/// A decision and the words for it.
+/// What a policy decided, and why.
 struct PolicyResult {
     by: Policy,
     score: Option<f64>,
     why: String,
     measured: Vec<(String, String)>,
-    /// A former attempt of the result task that was better: its work is put back, and what was measured then stands.
+    /// An earlier attempt that was better: its work is restored, and its measured values stand.
     restore: Option<(u32, Vec<(String, String)>)>,
     step: PolicyStep,
 }
@@ -59,16 +59,16 @@ pub(super) struct PendingDecision {
     yes: PolicyOutcome,
 }
 
-/// Whether waves may go on.
+/// Whether the next wave may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
     Free,
-    /// Something has to be answered first, or the run is over.
+    /// A question has to be answered first, or the run is over.
     Held,
 }
 
 impl Engine {
-    /// Judges every result that was not result yet.
+    /// Applies the policies to every result that has no decision yet.
     pub(super) fn apply_policies(&mut self) -> Course {
         if !self.has_policies {
             return Course::Free;
@@ -149,7 +149,7 @@ impl Engine {
                 yes,
                 otherwise: _,
             } => {
-                self.ask_to_decide(&question, decision, revision, yes);
+                self.ask_to_decide(question, decision, revision, yes);
                 Course::Held
             }
             PolicyStep::Stop => {
@@ -171,7 +171,7 @@ impl Engine {
         self.record(Event::PolicyDecided { at, decision });
     }
 
-    /// Sends work back: the tasks that made it run again with the brief, what depends on them after it.
+    /// Runs the tasks of a revision again, then the finished tasks that depend on them.
     fn revise(&mut self, mut decision: PolicyDecision, revision: &Revision) {
         let round = decision.round + 1;
         decision.outcome = PolicyOutcome::Revise;
@@ -198,7 +198,7 @@ impl Engine {
         }
     }
 
-    /// These tasks and whatever has run that depends on them, in plan order.
+    /// These tasks and all finished tasks that depend on them, in plan order.
     fn with_done_dependents(&self, tasks: &[TaskIx]) -> BTreeSet<TaskIx> {
         let mut all: BTreeSet<TaskIx> = tasks.iter().copied().collect();
         let mut open: Vec<TaskIx> = tasks.to_vec();
@@ -222,17 +222,11 @@ impl Engine {
 
     fn ask_to_decide(
         &mut self,
-        text: &str,
+        text: String,
         decision: PolicyDecision,
         revision: Option<Revision>,
         yes: PolicyOutcome,
     ) {
-        let question = self.ledger.questions;
-        let text = text.to_owned();
-        self.record(Event::Asked {
-            question,
-            text: text.clone(),
-        });
         let kind = match yes {
             PolicyOutcome::Approved => QuestionKind::Approval,
             _ => QuestionKind::PolicyDecision {
@@ -244,19 +238,10 @@ impl Engine {
             revision,
             yes,
         });
-        self.mode = Mode::AwaitingAnswer {
-            question,
-            since: self.now,
-        };
-        self.out.push(Action::Ask(Question {
-            id: question,
-            text,
-            kind,
-            timeout: self.ledger.team.limits.person,
-        }));
+        self.ask_and_wait(text, kind);
     }
 
-    /// A person has decided, or did not in time.
+    /// Handles the answer to a pending decision; false when there is none.
     pub(super) fn decision_answered(&mut self, question: u32, answer: &Answer) -> bool {
         let Some(pending_decision) = self.pending_decision.take() else {
             return false;
@@ -289,7 +274,7 @@ impl Engine {
         true
     }
 
-    /// The rows that a result asked for are here.
+    /// Applies the rows that a result asked for.
     pub(super) fn expanded(&mut self, id: &str, change: Result<Option<(Patch, Box<Plan>)>, String>) {
         if self.mode != Mode::Expanding {
             return;
@@ -318,7 +303,7 @@ impl Engine {
                 };
                 let decision = decision(self, why);
                 if let Some((patch, plan)) = change {
-                    self.edited(patch, *plan);
+                    self.table_edited(patch, *plan);
                 }
                 self.record_decision(decision, PolicyOutcome::Pass);
             }

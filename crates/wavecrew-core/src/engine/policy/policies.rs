@@ -1,4 +1,4 @@
-//! What checkpoints and gates make of a result.
+//! Decisions of checkpoints and gates.
 
 use super::score::gates_after;
 use super::{PolicyResult, PolicyStep, Revision};
@@ -10,7 +10,7 @@ use crate::view::one_line;
 use std::collections::BTreeSet;
 
 impl Engine {
-    /// What the team's policies make of a result; `None` when no policy looks at it.
+    /// The decision of the team's policies about a result; `None` when no policy applies.
     pub(super) fn policy_result(&self, task: TaskIx) -> Option<PolicyResult> {
         let (team, plan) = (&self.ledger.team, self.ledger.plan());
         let result = &self.ledger.task(task).result;
@@ -25,7 +25,7 @@ impl Engine {
         }
         let expands = |expansion: &Expansion| match expansion {
             Expansion::PerPlanTask { after, .. } => after == plan.id(task),
-            // Plans that touch the same files keep their implementations apart.
+            // Plans that touch the same files are implemented one after the other.
             Expansion::PerIssue {
                 chain,
                 plan: solution,
@@ -35,15 +35,11 @@ impl Engine {
                 solution.is_some() && id.strip_prefix(chain).is_none_or(|rest| !rest.starts_with('-'))
             }
         };
-        team.expansion.iter().any(expands).then(|| PolicyResult {
-            by: Policy::Expansion {
-                task: plan.id(task).to_owned(),
-            },
-            score: None,
-            why: String::new(),
-            measured: Vec::new(),
-            restore: None,
-            step: PolicyStep::Expand,
+        team.expansion.iter().any(expands).then(|| {
+            let by = Policy::Expansion {
+                task: self.task_id(task),
+            };
+            policy_result(by, None, String::new(), PolicyStep::Expand)
         })
     }
 
@@ -230,20 +226,21 @@ impl Engine {
         })
     }
 
-    /// Whose work a checkpoint sends back: the task it names, else those it stands on.
+    /// Whose work a checkpoint sends back: the task that it names, else those it depends on.
     fn upstream_of(&self, task: TaskIx, result: &TaskResult) -> Vec<TaskIx> {
         let (plan, team) = (self.ledger.plan(), &self.ledger.team);
-        let judges = |task: TaskIx| team.checkpoint(plan.role(task)).is_some();
+        let is_checkpoint = |task: TaskIx| team.checkpoint(plan.role(task)).is_some();
         let named = result.value("revise").and_then(|id| plan.find(id.trim()));
         let seen = plan.context(task).iter().chain(plan.deps(task));
-        if let Some(named) = named.filter(|named| seen.clone().any(|known| known == named) && !judges(*named))
+        if let Some(named) =
+            named.filter(|named| seen.clone().any(|known| known == named) && !is_checkpoint(*named))
         {
             return vec![named];
         }
         plan.deps(task)
             .iter()
             .copied()
-            .filter(|&dep| !judges(dep))
+            .filter(|&dep| !is_checkpoint(dep))
             .collect()
     }
 
@@ -263,7 +260,7 @@ impl Engine {
     }
 }
 
-/// Work that is not good enough: a person may go on with it, stop, or, as long as there are rounds left, have it revised.
+/// The choices for work that is not good enough: continue with it, stop, or, while rounds are left, have it revised.
 struct Offer {
     about: String,
     revision: Revision,
@@ -272,7 +269,7 @@ struct Offer {
 }
 
 impl Offer {
-    /// What there is to know comes first; the question itself is the last line.
+    /// The facts come first; the question is the last line.
     fn ask(self, result: &TaskResult, otherwise: PolicyStep) -> PolicyStep {
         let about = about(&self.about, result, &self.revision);
         let revision = self.may_revise.then_some(self.revision);
@@ -281,7 +278,7 @@ impl Offer {
             None => String::new(),
         };
         PolicyStep::Ask {
-            question: format!("{about}\nGo on all the same{or} or stop here?"),
+            question: format!("{about}\nContinue anyway{or} or stop here?"),
             revision,
             yes: PolicyOutcome::Overridden,
             otherwise: Box::new(otherwise),
@@ -289,7 +286,7 @@ impl Offer {
     }
 }
 
-/// What was judged: the findings are a worker's own words.
+/// The facts for a question; the findings are the worker's words.
 fn about(what: &str, result: &TaskResult, revision: &Revision) -> String {
     let findings = one_line(&result.findings);
     let mut lines = vec![what.to_owned()];

@@ -1,4 +1,5 @@
-//! Generator against critic: rounds until what was measured is good enough, none of which may make things worse.
+//! Generator-critic loops: rounds until the measured figures are good enough. A round that makes things worse is rolled
+//! back.
 
 use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
@@ -7,7 +8,7 @@ use crate::event::{Event, Policy, PolicyDecision, PolicyOutcome, Status};
 use crate::id::TaskIx;
 use crate::team::{LoopKind, OnLimit};
 
-/// Differences below this are noise of the arithmetic.
+/// Differences below this are rounding.
 const SAME: f64 = 1e-9;
 
 /// A generator-critic loop and the figures of one of its critics.
@@ -20,13 +21,13 @@ struct Round<'a> {
     brief: Option<&'a str>,
     measured: Vec<(String, String)>,
     met: bool,
-    /// The sum of the shares of each target that were reached: comparable between rounds.
+    /// The sum over all targets of the share reached, to compare rounds.
     merit: f64,
     figures: String,
 }
 
 impl Engine {
-    /// What the loop around this critic makes of its figures.
+    /// The decision of the loop about its critic's figures.
     pub(super) fn round_result(&self, critic: TaskIx) -> Option<PolicyResult> {
         let round = self.measured_round(critic)?;
         let rounds = self.rounds_of(&round.key);
@@ -69,7 +70,7 @@ impl Engine {
         })
     }
 
-    /// A revision that failed takes nothing away: what was there before it stands, and counts as its round.
+    /// Rolls back a revision that failed: the result before it stands, and the round counts.
     pub(super) fn recover_failed_revisions(&mut self) {
         let plan = self.ledger.plan();
         let broken = plan.tasks().find_map(|task| {
@@ -106,7 +107,7 @@ impl Engine {
             .best_of(&result.by)
             .map(|best| (best.attempt, best.measured.clone()));
         result.restore = best;
-        // A loop settles or sends back; it never holds the run up.
+        // A loop never asks a person.
         let _ = self.apply_result(critic, result);
     }
 
@@ -157,7 +158,7 @@ impl Engine {
                 return None;
             }
             let number = |column: &str| result.value(column)?.trim().parse::<f64>().ok();
-            // What was delivered decides; the row shows what was kept of it.
+            // The delivered tests decide; the row shows the kept ones.
             let delivered = number(&format!("delivered_{pass_rate_column}"));
             let pass_rate = delivered.or_else(|| number(pass_rate_column)).unwrap_or_default();
             let coverage = coverage_column.as_deref().and_then(number);
@@ -177,7 +178,7 @@ impl Engine {
             let met = pass_rate >= *min_pass_rate && wanted.is_none_or(|(got, target)| got >= target);
             let figures = match (coverage, target) {
                 (Some(got), Some(target)) => {
-                    format!("pass rate {pass_rate}, coverage {got} % of {target} % wanted")
+                    format!("pass rate {pass_rate}, coverage {got} % (target {target} %)")
                 }
                 (Some(got), None) => format!("pass rate {pass_rate}, coverage {got} %"),
                 (None, _) => format!("pass rate {pass_rate}, coverage not measured"),

@@ -1,9 +1,9 @@
-//! Whether a report holds what its judges need, and the verdicts that follow from its numbers. A worker's own verdict
-//! does not count against its score.
+//! Completes a report with what policies need: scores, and the verdicts that follow from them. A worker's own verdict does
+//! not count against its score.
 
 use crate::claim::figure;
 use crate::engine::ledger::set;
-use crate::engine::report::WorkerReport;
+use crate::event::TaskResult;
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{Dimension, DimensionSource, GateKind, Team};
@@ -11,12 +11,12 @@ use crate::team::{Dimension, DimensionSource, GateKind, Team};
 /// A mean may differ by this much from what was reported: people round.
 const ROUNDING: f64 = 1.5;
 
-/// Completes a report with what follows from it, or says what is missing in it.
+/// Completes a report with values that follow from it, or says what is missing.
 pub fn complete_report(
     team: &Team,
     plan: &Plan,
     task: TaskIx,
-    report: &mut WorkerReport,
+    report: &mut TaskResult,
 ) -> Result<(), String> {
     if !team.has_policies() {
         return Ok(());
@@ -78,7 +78,7 @@ fn is_word(said: &str, word: &str) -> bool {
 }
 
 /// Replaces a value where it stands.
-fn set_value(report: &mut WorkerReport, name: &str, text: String) {
+fn set_value(report: &mut TaskResult, name: &str, text: String) {
     let mut values = report.outputs.iter_mut().chain(&mut report.facts);
     if let Some((_, value)) = values.find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         *value = text;
@@ -93,8 +93,8 @@ pub(super) fn gates_after<'a>(team: &'a Team, id: &'a str) -> impl Iterator<Item
     })
 }
 
-/// The weighted mean of what was given per dimension; without those, the score that was given as a whole.
-fn points(report: &WorkerReport, dimensions: &[Dimension], column: Option<&str>) -> Result<f64, String> {
+/// The weighted mean of the scores per dimension; without those, the overall score.
+fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -> Result<f64, String> {
     let reported = dimensions.iter().filter(|d| d.from == DimensionSource::Reported);
     let given: Vec<(&Dimension, f64)> = reported
         .filter_map(|dimension| {
@@ -124,7 +124,7 @@ fn points(report: &WorkerReport, dimensions: &[Dimension], column: Option<&str>)
     }
 }
 
-fn number(report: &WorkerReport, name: &str, most: f64) -> Result<f64, String> {
+fn number(report: &TaskResult, name: &str, most: f64) -> Result<f64, String> {
     let Some(text) = value(report, name) else {
         return Err(format!(
             "the report needs `{name}`, a number from 0 to {most}, and has none"
@@ -138,14 +138,14 @@ fn number(report: &WorkerReport, name: &str, most: f64) -> Result<f64, String> {
     }
 }
 
-/// By its name in any case: agents differ in how they write it.
-fn value<'a>(report: &'a WorkerReport, name: &str) -> Option<&'a str> {
+/// A value by name, in any case: agents write names differently.
+fn value<'a>(report: &'a TaskResult, name: &str) -> Option<&'a str> {
     let mut values = report.outputs.iter().chain(&report.facts);
     let found = values.find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value.as_str())
 }
 
-/// Two decimals at most, none that say nothing.
+/// With at most two decimals, without trailing zeros.
 fn two(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

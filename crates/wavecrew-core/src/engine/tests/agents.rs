@@ -27,7 +27,13 @@ pub(super) fn conversing(rig: &mut Rig, worker: u64, conversation: &str) {
     });
 }
 
-pub(super) fn ends_with(rig: &mut Rig, worker: u64, exit: Exit, output: u64, retry_after: Option<Duration>) {
+pub(super) fn ends_with(
+    rig: &mut Rig,
+    worker: u64,
+    exit: TurnExit,
+    output: u64,
+    retry_after: Option<Duration>,
+) {
     let end = TurnEnd {
         exit,
         reports: Vec::new(),
@@ -72,7 +78,7 @@ fn a_clock_gives_way_to_the_reason_behind_it() {
     let mut rig = Rig::new(ONE);
     telling(&mut rig, 1);
     rig.pass(120);
-    ends_with(&mut rig, 1, Exit::Reason(StopReason::Refused), 0, None);
+    ends_with(&mut rig, 1, TurnExit::Reason(StopReason::Refused), 0, None);
     rig.closed(1);
     assert_eq!(stop_of(&rig), StopReason::Refused);
     assert_eq!(rig.error("A"), "No output within 2m 00s of starting: so it said");
@@ -87,7 +93,7 @@ fn what_waiting_does_not_mend_is_not_tried_again() {
     let mut rig = Rig::with(ONE, options);
     telling(&mut rig, 1);
     let wait = Some(Duration::from_secs(30));
-    ends_with(&mut rig, 1, Exit::Reason(StopReason::Auth), 0, wait);
+    ends_with(&mut rig, 1, TurnExit::Reason(StopReason::Auth), 0, wait);
     rig.closed(1);
     assert_eq!(rig.error("A"), "The agent stopped (auth): so it said");
 }
@@ -95,7 +101,7 @@ fn what_waiting_does_not_mend_is_not_tried_again() {
 #[test]
 fn a_report_that_is_prose_is_sent_back_whatever_was_denied() {
     let mut rig = Rig::new(ONE);
-    let blocked = Exit::Reason(StopReason::PermissionBlocked);
+    let blocked = TurnExit::Reason(StopReason::PermissionBlocked);
     rig.spawned(1).ends(1, blocked, "I was not let.");
     assert!(rig.said().ends_with("send turn 2"));
     rig.ends(1, blocked, "No.").ends(1, blocked, "Still no.");
@@ -107,7 +113,7 @@ fn a_conversation_that_was_cut_off_is_gone_on_with_and_counted_on() {
     let mut rig = Rig::new(ONE);
     telling(&mut rig, 1);
     conversing(&mut rig, 1, "conversation-1");
-    ends_with(&mut rig, 1, Exit::Reason(StopReason::Interrupted), 50, None);
+    ends_with(&mut rig, 1, TurnExit::Reason(StopReason::Interrupted), 50, None);
     let after = |events: &[Event]| {
         let team = Arc::new(Team::builtin("generic").expect("built in"));
         let mut ledger = Ledger::new(team, table(ONE));

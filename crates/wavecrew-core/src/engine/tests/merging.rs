@@ -79,7 +79,7 @@ fn failed_work_is_not_merged_and_is_gone_on_with() {
     let mut rig = rig("id,description\nA,a\n");
     rig.in_worktree(1, "A")
         .spawned(1)
-        .ends(1, Exit::Code(3), "")
+        .ends(1, TurnExit::Code(3), "")
         .closed(1);
     assert!(!rig.said().contains("land"));
     let task = rig.engine.ledger().plan().find("A").expect("a task");

@@ -115,7 +115,7 @@ impl Rig {
         })
     }
 
-    fn ends(&mut self, worker: u64, exit: Exit, report: &str) -> &mut Self {
+    fn ends(&mut self, worker: u64, exit: TurnExit, report: &str) -> &mut Self {
         let reports = if report.is_empty() {
             vec![]
         } else {
@@ -144,7 +144,7 @@ impl Rig {
     fn completes(&mut self, worker: u64, id: &str) -> &mut Self {
         let report = format!(r#"{{"id":"{id}","status":"completed","findings":"did {id}"}}"#);
         self.spawned(worker)
-            .ends(worker, Exit::Code(0), &report)
+            .ends(worker, TurnExit::Code(0), &report)
             .closed(worker)
     }
 
@@ -189,7 +189,7 @@ fn slots_are_never_exceeded_and_a_slot_is_free_only_when_its_worker_is_gone() {
     let mut rig = Rig::new("id,description\nA,a\nB,b\nC,c\n");
     assert_eq!(rig.said(), "wave-1.csv 3, spawn A#1, spawn B#1");
     rig.spawned(1)
-        .ends(1, Exit::Code(0), r#"{"id":"A","status":"completed"}"#);
+        .ends(1, TurnExit::Code(0), r#"{"id":"A","status":"completed"}"#);
     assert_eq!(rig.said(), "close 1");
     rig.closed(1);
     assert_eq!(rig.said(), "spawn C#1");
@@ -199,7 +199,7 @@ fn slots_are_never_exceeded_and_a_slot_is_free_only_when_its_worker_is_gone() {
 fn what_depends_on_a_failure_is_skipped_through_all_waves() {
     let mut rig = Rig::new("id,description,deps\nA,a,\nX,x,\nB,b,A;X\nC,c,B\n");
     rig.spawned(1)
-        .ends(1, Exit::Code(3), "")
+        .ends(1, TurnExit::Code(3), "")
         .closed(1)
         .completes(2, "X");
     assert_eq!(rig.error("A"), "The worker exited with code 3");
@@ -239,14 +239,14 @@ fn when_a_whole_wave_failed_the_person_may_try_again() {
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);
-    rig.spawned(1).ends(1, Exit::Code(1), "").closed(1);
+    rig.spawned(1).ends(1, TurnExit::Code(1), "").closed(1);
     assert!(rig.said().ends_with("ask 0"));
     rig.put(Input::Answered {
         question: 0,
         answer: Answer::Retry,
     });
     assert_eq!(rig.said(), "wave-1.csv 1, spawn A#2");
-    rig.spawned(2).ends(2, Exit::Code(1), "").closed(2);
+    rig.spawned(2).ends(2, TurnExit::Code(1), "").closed(2);
     rig.put(Input::Answered {
         question: 1,
         answer: Answer::Abort,
@@ -262,7 +262,7 @@ fn a_question_that_nobody_answers_gets_its_default() {
         ..Options::default()
     };
     let mut rig = Rig::with(CHAIN, options);
-    rig.spawned(1).ends(1, Exit::Code(1), "").closed(1);
+    rig.spawned(1).ends(1, TurnExit::Code(1), "").closed(1);
     rig.pass(24 * 3600 - 1);
     assert!(!rig.said().contains("finish"));
     rig.pass(1);

@@ -91,7 +91,7 @@ fn whoever_is_not_told_in_time_decides() {
 fn a_question_of_a_worker_that_is_gone_is_forgotten() {
     let mut rig = with_a_person();
     asks(&mut rig, "q", advice());
-    rig.ends(1, Exit::Code(1), "").closed(1);
+    rig.ends(1, TurnExit::Code(1), "").closed(1);
     rig.said();
     rig.pass(1);
     answered(&mut rig, 0, Answer::Text("late".to_owned()));

@@ -26,7 +26,7 @@ fn tokens(most: u64) -> Budget {
 
 fn ends(rig: &mut Rig, worker: u64, report: &str, used: TokenUsage, model: Option<&str>) {
     let end = TurnEnd {
-        exit: Exit::Code(0),
+        exit: TurnExit::Code(0),
         reports: Some(report.to_owned())
             .filter(|r| !r.is_empty())
             .into_iter()
@@ -184,7 +184,7 @@ fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
     using(&mut rig, 50);
     assert_eq!(rig.said(), "close 1");
     // What it says when it is ended is not the reason.
-    let blocked = Exit::Reason(StopReason::PermissionBlocked);
+    let blocked = TurnExit::Reason(StopReason::PermissionBlocked);
     super::agents::ends_with(&mut rig, 1, blocked, 55, None);
     rig.closed(1);
     let error = "Ended within its turn: it used 50 of 50 tokens (--max-task-tokens)";
@@ -199,7 +199,7 @@ fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
         body: completed("A"),
     });
     using(&mut rig, 60);
-    rig.ends(1, Exit::Code(0), "");
+    rig.ends(1, TurnExit::Code(0), "");
     assert_eq!(rig.status("A"), Status::Completed, "done is done");
 }
 

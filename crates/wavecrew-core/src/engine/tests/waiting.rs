@@ -5,7 +5,7 @@ use super::*;
 use crate::event::Event;
 use crate::pool::Pool;
 
-const LIMITED: Exit = Exit::Reason(StopReason::RateLimited);
+const LIMITED: TurnExit = TurnExit::Reason(StopReason::RateLimited);
 const THREE: &str = "id,description\nA,a\nB,b\nC,c\n";
 
 fn options(concurrency: usize) -> Options {
@@ -39,7 +39,7 @@ fn a_storm_costs_time_and_no_attempts() {
     }
     assert!(rig.said().ends_with("spawn A#21"), "each is started again");
     // The one attempt that counts is still to come, and it breaks down.
-    rig.spawned(21).ends(21, Exit::Signal(9), "").closed(21);
+    rig.spawned(21).ends(21, TurnExit::Signal(9), "").closed(21);
     assert!(rig.said().ends_with("finish failed"));
 }
 

@@ -7,9 +7,9 @@ fn a_bad_report_is_sent_back_twice_then_the_task_fails() {
     let mut rig = Rig::new("id,description\nA,a\n");
     let bad = r#"{"id":"A","status":"done"}"#;
     rig.spawned(1)
-        .ends(1, Exit::Code(0), bad)
-        .ends(1, Exit::Code(0), bad)
-        .ends(1, Exit::Code(0), bad);
+        .ends(1, TurnExit::Code(0), bad)
+        .ends(1, TurnExit::Code(0), bad)
+        .ends(1, TurnExit::Code(0), bad);
     assert_eq!(
         rig.said(),
         "wave-1.csv 1, spawn A#1, send turn 2, send turn 3, close 1"
@@ -29,9 +29,11 @@ fn a_bad_report_is_sent_back_twice_then_the_task_fails() {
 #[test]
 fn a_mended_report_counts() {
     let mut rig = Rig::new("id,description\nA,a\n");
-    rig.spawned(1)
-        .ends(1, Exit::Code(0), "{}")
-        .ends(1, Exit::Code(0), r#"{"id":"A","status":"completed"}"#);
+    rig.spawned(1).ends(1, TurnExit::Code(0), "{}").ends(
+        1,
+        TurnExit::Code(0),
+        r#"{"id":"A","status":"completed"}"#,
+    );
     assert_eq!(rig.status("A"), Status::Completed);
 }
 
@@ -117,7 +119,7 @@ fn a_second_report_changes_nothing() {
             body,
         });
     }
-    rig.ends(1, Exit::Code(0), r#"{"id":"A","status":"failed"}"#);
+    rig.ends(1, TurnExit::Code(0), r#"{"id":"A","status":"failed"}"#);
     assert_eq!(rig.status("A"), Status::Completed);
 }
 
@@ -128,7 +130,7 @@ fn a_broken_worker_is_tried_again_after_a_wait_when_attempts_are_left() {
         ..Options::default()
     };
     let mut rig = Rig::with("id,description\nA,a\n", options);
-    rig.spawned(1).ends(1, Exit::Signal(9), "").closed(1);
+    rig.spawned(1).ends(1, TurnExit::Signal(9), "").closed(1);
     assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1, close 1");
     rig.pass(2);
     assert_eq!(rig.said(), "spawn A#2");

@@ -21,7 +21,7 @@ pub fn per_issue(
 ) -> Expanded<Vec<Conflict>> {
     let mut rows = Rows::of(plan);
     let own = |id: &str| id.strip_prefix(chain).is_some_and(|rest| rest.starts_with('-'));
-    // In the order in which they run anyway, so that nobody comes to wait for himself.
+    // In the order in which they run anyway, so that no cycle arises.
     let mut chained: Vec<_> = plan.tasks().filter(|task| own(plan.id(*task))).collect();
     chained.sort_by_key(|task| (plan.wave(*task), *task));
     let touched = |task| -> BTreeSet<String> {

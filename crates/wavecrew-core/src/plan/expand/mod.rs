@@ -1,5 +1,5 @@
-//! Rows that a plan asks for: one per task of it in place of a placeholder, and dependencies that keep apart what would
-//! touch the same files. Computes tables from tables; callers read the plan's files and seal what comes out.
+//! Expansion: one row per task of a plan in place of a placeholder, and dependencies between tasks that touch the same
+//! files. Computes tables from tables; callers read the plan's files and seal the result.
 
 mod issues;
 mod modules;
@@ -15,14 +15,14 @@ use crate::id::TaskIx;
 use crate::sheet::{Sheet, SheetBuilder};
 use std::collections::BTreeSet;
 
-/// A table with the rows that a plan asks for, and what was made of the plan.
+/// The expanded table, and how the plan was routed.
 #[derive(Debug)]
 pub struct Expanded<T> {
     pub sheet: Sheet,
     pub what: T,
 }
 
-/// The rows of a table to be, each with one cell per column of the header.
+/// Rows under construction, each with one cell per column.
 struct Rows {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -84,7 +84,7 @@ fn unique(ids: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A path as it is compared: `./a//b` and `a/b` are the same file.
+/// A normalised path: `./a//b` and `a/b` are the same file.
 fn plain(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     parts.collect::<Vec<_>>().join("/")

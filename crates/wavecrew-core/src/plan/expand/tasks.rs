@@ -1,4 +1,4 @@
-//! One row per task of a plan, as many side by side as their files allow.
+//! One row per task of a plan; tasks that touch the same files run one after the other.
 
 use super::{Expanded, Rows, modules::module, plain, row, unique};
 use crate::plan::Plan;
@@ -6,7 +6,7 @@ use crate::team::{Expansion, PipelineTask};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A task of a plan, as its file says.
+/// A task of a plan, from its file.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct PlanTask {
     pub id: String,
@@ -23,7 +23,7 @@ pub struct PlanTask {
 /// How the size of a plan decides who works on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routing {
-    /// `Low`, `Medium` or `High`, by the modules that were counted.
+    /// `Low`, `Medium` or `High`, by the number of modules.
     pub complexity: &'static str,
     pub modules: BTreeSet<String>,
     /// The rows that do the work.
@@ -73,7 +73,7 @@ pub fn per_plan_task(
     let design = design.as_deref();
     let with_design = design.filter(|_| complexity == "High");
 
-    // Whatever an earlier expansion put there goes first.
+    // Rows of an earlier expansion are removed first.
     let ours = |id: &str| is_numbered(id, replaces) || design.is_some_and(|design| design.id == id);
     let mut rows = Rows::of(plan);
     let strangers = |ids: Vec<String>| -> Vec<String> { ids.into_iter().filter(|id| !ours(id)).collect() };
@@ -134,7 +134,7 @@ pub fn per_plan_task(
     })
 }
 
-/// Whoever waited for the placeholder or its stand-ins now waits for all of them.
+/// Dependents of the placeholder or its replacements now depend on all replacements.
 fn relink(rows: &mut Rows, ours: &impl Fn(&str) -> bool, stand_ins: &[String]) {
     let id_at = rows.at("id").expect("every table has it");
     for at in 0..rows.rows.len() {
@@ -171,12 +171,12 @@ fn cells(task: &PipelineTask, header: &[String], old: &[String]) -> Vec<String> 
     header.iter().enumerate().map(cell).collect()
 }
 
-/// Why nobody can follow a plan of these tasks, if it is so.
+/// Why a plan of these tasks is invalid, if it is.
 pub fn plan_task_problem(tasks: &[PlanTask]) -> Option<String> {
     levels(tasks).err()
 }
 
-/// How deep each task lies below those it depends on.
+/// The dependency depth of each task.
 fn levels(tasks: &[PlanTask]) -> Result<Vec<usize>, String> {
     let known: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     if known.len() < tasks.len() {
@@ -207,8 +207,8 @@ fn levels(tasks: &[PlanTask]) -> Result<Vec<usize>, String> {
     Ok(tasks.iter().map(|task| level[task.id.as_str()]).collect())
 }
 
-/// The tasks that the n-th has to wait for: those it names, and those that touch its files and lie before it. Whatever
-/// depends on another lies deeper, so that nobody comes to wait for himself.
+/// The dependencies of the n-th task: those it names, and earlier ones that touch its files. A dependent is deeper than
+/// its dependencies, so no cycle arises.
 fn waits_for(n: usize, tasks: &[PlanTask], levels: &[usize]) -> Vec<usize> {
     let files = |task: &PlanTask| -> BTreeSet<String> { task.files.iter().map(|file| plain(file)).collect() };
     let own = files(&tasks[n]);

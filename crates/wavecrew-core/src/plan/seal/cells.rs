@@ -89,7 +89,7 @@ impl ProblemLog<'_> {
         }
     }
 
-    /// An id that looks like another role's is allowed, and most likely a slip.
+    /// An id with the prefix of another role is allowed, but probably a mistake.
     fn prefix(&mut self, task: TaskIx, own: &Role, team: &Team) {
         let id = self.id(task);
         if own.prefixes.iter().any(|p| {
@@ -113,7 +113,7 @@ impl ProblemLog<'_> {
     }
 
     fn column(&mut self, column: usize, rule: &Column, check: &ColumnCheck) {
-        // The column that switches a check on; without it in the table there is nothing to check.
+        // The column that enables a check; without it there is nothing to check.
         let when = match check {
             ColumnCheck::Numeric { when: Some(name), .. } => match self.sheet.column(name) {
                 Some(column) => Some(column),
@@ -133,7 +133,7 @@ impl ProblemLog<'_> {
                     when.is_some_and(|when| self.sheet.cell(task.index(), when).is_empty())
                         || is_number(value)
                 }
-                // A list of nothing but separators names nothing.
+                // A list of separators only is empty.
                 ColumnCheck::NonEmpty { .. } => value.split(';').any(|part| !part.trim().is_empty()),
             };
             if !good {
@@ -146,7 +146,7 @@ impl ProblemLog<'_> {
         }
     }
 
-    /// What a name in a team's message stands for.
+    /// The value of a name in a team's message.
     pub(super) fn named<'b>(&'b self, task: TaskIx, name: &str, value: &'b str) -> &'b str {
         match name {
             "value" => value,
@@ -170,7 +170,7 @@ fn check_help(rule: &Column, check: &ColumnCheck, value: &str) -> String {
     }
 }
 
-/// `80`, `79.5`: what a person writes for a figure. No `inf`, no `1e9`.
+/// `80`, `79.5`; not `inf`, not `1e9`.
 fn is_number(text: &str) -> bool {
     let text = text.trim();
     text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && text.parse::<f64>().is_ok()

@@ -1,140 +1,83 @@
 //! Rules about ids that name other tasks: dependencies, context, cycles, pairs.
 
-use super::{BATCH, Index, Link, Lists, ProblemLog, filled, graph};
+use super::{Lists, ProblemLog, filled, graph};
 use crate::id::TaskIx;
 use crate::plan::did_you_mean;
 use crate::sheet::Sheet;
 use crate::team::{RowRule, Team};
+use std::collections::HashMap;
 
-/// Looking for the closest of a million ids takes a while: the first few unknown ones get a suggestion.
+/// Finding the closest of a million ids is slow: only the first few unknown ids get a suggestion.
 const SUGGESTIONS: usize = 20;
-/// A message names this many tasks of a cycle; a person looks at the first few.
+/// A message names at most this many tasks of a cycle.
 const NAMED: usize = 50;
 
-/// The ids in a cell, with the empty ones left out.
-fn listed(cell: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(cell).filter(|cell| !cell.is_empty());
-    let ids = std::iter::from_fn(move || {
-        let cell = rest?;
-        // Ids are short: looking at byte after byte is faster than a search made for long texts.
-        let Some(end) = cell.bytes().position(|b| b == b';') else {
-            return rest.take();
-        };
-        rest = Some(&cell[end + 1..]);
-        Some(&cell[..end])
-    });
-    ids.map(str::trim).filter(|id| !id.is_empty())
-}
+type ById = HashMap<Box<str>, TaskIx>;
 
-/// Gives every id that stands in a column of ids, with the task it names, in the order of the table.
-fn each_link<'a>(sheet: &'a Sheet, column: usize, index: &Index, mut found: impl FnMut(Link<'a>)) {
-    let links = graph::all(sheet.rows())
-        .flat_map(|task| listed(sheet.cell(task.index(), column)).map(move |id| (task, id)));
-    match index {
-        Index::Counting(counting) => {
-            links.for_each(|(task, id)| {
-                found(Link {
-                    task,
-                    id,
-                    row: counting.find(id),
-                });
-            });
-        }
-        Index::Keyed(keyed) => {
-            let mut batch = Vec::with_capacity(BATCH);
-            let mut links = links.map(|(task, id)| Link { task, id, row: None });
-            loop {
-                batch.extend(links.by_ref().take(BATCH));
-                if batch.is_empty() {
-                    return;
+/// Reads a column of ids. `target` says which task an id adds to its row's list, if any; each is in a list once.
+fn read_links(
+    sheet: &Sheet,
+    column: Option<usize>,
+    mut target: impl FnMut(TaskIx, usize, &str) -> Option<TaskIx>,
+) -> Lists {
+    let mut lists = Lists::with_capacity(sheet.rows());
+    let mut seen_by = vec![None; sheet.rows()];
+    for task in graph::all(sheet.rows()) {
+        if let Some(column) = column {
+            let ids = sheet.cell(task.index(), column).split(';').map(str::trim);
+            for id in ids.filter(|id| !id.is_empty()) {
+                if let Some(item) = target(task, column, id)
+                    && seen_by[item.index()].replace(task) != Some(task)
+                {
+                    lists.push(item);
                 }
-                keyed.find_all(sheet, &mut batch);
-                batch.drain(..).for_each(&mut found);
             }
         }
+        lists.close();
     }
-}
-
-/// Fills lists in row order, each task in a list once.
-struct Filling {
-    lists: Lists,
-    tasks: usize,
-}
-
-impl Filling {
-    fn new(tasks: usize) -> Self {
-        Self {
-            lists: Lists::with_capacity(tasks),
-            tasks,
-        }
-    }
-
-    fn add(&mut self, task: TaskIx, item: TaskIx) {
-        self.close_until(task.index());
-        self.lists.push(item);
-    }
-
-    fn close_until(&mut self, task: usize) {
-        while self.lists.len() < task {
-            self.lists.close_unique();
-        }
-    }
-
-    fn finish(mut self) -> Lists {
-        self.close_until(self.tasks);
-        self.lists
-    }
+    lists
 }
 
 impl ProblemLog<'_> {
-    pub(super) fn deps(&mut self, index: &Index) -> Lists {
-        let mut lists = Filling::new(self.sheet.rows());
-        let Some(column) = self.places.deps else {
-            return lists.finish();
-        };
+    pub(super) fn deps(&mut self, by_id: &ById) -> Lists {
         let mut suggestions = SUGGESTIONS;
-        each_link(self.sheet, column, index, |Link { task, id, row }| match row {
-            Some(dep) if dep == task => {
-                let problem = self.text_problem(task, column, id, format!("Self-dependency: {id}"));
-                self.problems
-                    .push(problem.help("a task cannot wait for itself; remove it from its own deps"));
-            }
-            Some(dep) => lists.add(task, dep),
-            None => {
-                let help = self.suggest(id, &mut suggestions);
-                let problem = self.text_problem(task, column, id, format!("Unknown dependency: {id}"));
-                self.problems.push(problem.maybe_help(help));
-            }
-        });
-        lists.finish()
+        read_links(self.sheet, self.places.deps, |task, column, id| {
+            let dep = by_id.get(id).copied();
+            let (message, help) = match dep {
+                None => ("Unknown dependency", self.suggest(id, &mut suggestions)),
+                Some(dep) if dep == task => {
+                    let help = "a task cannot wait for itself; remove it from its own deps";
+                    ("Self-dependency", Some(help.to_owned()))
+                }
+                Some(_) => return dep,
+            };
+            let problem = self.text_problem(task, column, id, format!("{message}: {id}"));
+            self.problems.push(problem.maybe_help(help));
+            None
+        })
     }
 
-    pub(super) fn context(&mut self, index: &Index, wave: &[u32]) -> Lists {
-        let mut lists = Filling::new(self.sheet.rows());
-        let Some(column) = self.places.context_from else {
-            return lists.finish();
-        };
+    pub(super) fn context(&mut self, by_id: &ById, wave: &[u32]) -> Lists {
         let mut suggestions = SUGGESTIONS;
-        each_link(self.sheet, column, index, |Link { task, id, row }| {
+        read_links(self.sheet, self.places.context_from, |task, column, id| {
             let own = wave[task.index()];
-            let help = match row {
+            let help = match by_id.get(id) {
                 None => self
                     .suggest(id, &mut suggestions)
                     .unwrap_or_else(|| "there is no such task".to_owned()),
-                Some(source) => {
+                Some(&source) => {
                     let theirs = wave[source.index()];
                     // Tasks in or behind a cycle have no wave to compare; the cycle is reported.
                     if source != task && (own == 0 || theirs == 0 || theirs < own) {
-                        lists.add(task, source);
-                        return;
+                        return Some(source);
                     }
                     format!("{id} runs in wave {theirs}, not before wave {own}; add it to deps")
                 }
             };
             let problem = self.text_problem(task, column, id, format!("Invalid context_from: {id}"));
             self.problems.push(problem.help(help));
-        });
-        lists.finish()
+            None
+        })
     }
 
     fn suggest(&self, unknown: &str, left: &mut usize) -> Option<String> {

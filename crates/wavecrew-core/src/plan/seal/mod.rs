@@ -1,17 +1,18 @@
-//! The one way to a `Plan`: checks a table against the common rules and the team's, and reports every mistake.
+//! The only way to a `Plan`: checks a table against the common rules and those of the team, and reports every mistake.
 
 use super::graph::{self, Lists, all};
-use super::index::{BATCH, Index, Link};
 use super::{Places, Plan, Problem, Warning};
 use crate::id::{ExecMode, TaskIx, check_task_id};
 use crate::sheet::{Sheet, closest};
 use crate::team::{RowRule, Team};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::OnceLock;
 
 mod cells;
 mod links;
 
-/// Checks a table and works out its waves. Refused with all of its problems, in the order of the file.
+/// Checks a table and computes its waves; otherwise returns all problems in the order of the file.
 pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Problem>> {
     let missing = missing_columns(&sheet, team);
     if !missing.is_empty() {
@@ -24,13 +25,13 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
         problems: Vec::new(),
         warnings: Vec::new(),
     };
-    let index = report.index();
+    let by_id = report.index_ids();
     let modes = report.rows();
     report.team_cells(team);
-    let deps = report.deps(&index);
+    let deps = report.deps(&by_id);
     let wave = graph::levels(&deps);
     report.cycles(&deps, &wave);
-    let context = report.context(&index, &wave);
+    let context = report.context(&by_id, &wave);
     report.pairs(team, &deps);
     report.printed_waves(&wave);
     let ProblemLog {
@@ -43,25 +44,25 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
         return Err(problems);
     }
     warnings.sort_by_key(|warning| warning.0.line);
-    let header = session_header(sheet.header(), team);
-    let graph = Graph { deps, context, wave };
-    Ok((
-        Plan::assemble_with(
-            Parts {
-                sheet,
-                header,
-                places,
-                modes,
-                graph,
-            },
-            index,
-        ),
-        warnings,
-    ))
+    let (by_wave, wave_starts) = graph::group_by_wave(&wave);
+    let plan = Plan {
+        header: session_header(sheet.header(), team),
+        sheet,
+        places,
+        by_id,
+        modes,
+        deps,
+        dependents: OnceLock::new(),
+        context,
+        wave,
+        by_wave,
+        wave_starts,
+    };
+    Ok((plan, warnings))
 }
 
-/// Finished interactive tasks that others build on and whose result nobody can read any more, for teams that have
-/// such a rule. `readable` says whether the task with this id has its result.
+/// Completed interactive tasks that others depend on and that have no readable result, for teams with such a rule.
+/// `readable` says whether the task with this id has its result.
 pub fn unresolvable_deps(plan: &Plan, team: &Team, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
     let rule = team
         .rules
@@ -128,7 +129,7 @@ fn missing_columns(sheet: &Sheet, team: &Team) -> Vec<Problem> {
             .marking(near.unwrap_or_default())
             .help(help)
     };
-    // A plan needs these two even if a team forgot to say so.
+    // Every plan needs these two columns.
     let always = ["id", "description"].into_iter();
     let always =
         always.filter(|name| team.column(name).is_none_or(|c| !c.required) && sheet.column(name).is_none());
@@ -138,7 +139,7 @@ fn missing_columns(sheet: &Sheet, team: &Team) -> Vec<Problem> {
         .collect()
 }
 
-/// The team's columns in the team's order; a column of the user's own comes after the one it followed in the file.
+/// The team's columns in the team's order; a user's column comes after the column it followed in the file.
 fn session_header(given: &[String], team: &Team) -> Vec<String> {
     let mut header: Vec<String> = team.header().into_iter().map(str::to_owned).collect();
     let mut after = 0;
@@ -169,73 +170,7 @@ impl Places {
     }
 }
 
-/// Who waits for whom, who reads from whom, and in which wave each runs.
-pub(super) struct Graph {
-    pub deps: Lists,
-    pub context: Lists,
-    pub wave: Vec<u32>,
-}
-
-pub(super) struct Parts {
-    pub sheet: Sheet,
-    pub header: Vec<String>,
-    pub places: Places,
-    pub modes: Vec<ExecMode>,
-    pub graph: Graph,
-}
-
-impl Plan {
-    /// Puts a plan together from checked parts.
-    pub(super) fn assemble(parts: Parts) -> Plan {
-        let index = Index::of(&parts.sheet, parts.places.id, |_, _| {
-            unreachable!("ids of a checked plan are unique")
-        });
-        Self::assemble_with(parts, index)
-    }
-
-    fn assemble_with(parts: Parts, index: Index) -> Plan {
-        let Parts {
-            sheet,
-            header,
-            places,
-            modes,
-            graph,
-        } = parts;
-        let Graph { deps, context, wave } = graph;
-        let dependents = OnceLock::new();
-        let waves = wave.iter().max().map_or(0, |w| *w as usize);
-        let mut wave_starts = vec![0; waves + 1];
-        for w in &wave {
-            wave_starts[*w as usize] += 1;
-        }
-        for w in 1..wave_starts.len() {
-            wave_starts[w] += wave_starts[w - 1];
-        }
-        // Each wave's start moves along as its tasks come in, and ends where the next wave starts.
-        let mut next: Vec<u32> = wave_starts.clone();
-        let mut by_wave = vec![TaskIx(0); wave.len()];
-        for task in all(wave.len()) {
-            let slot = &mut next[wave[task.index()] as usize - 1];
-            by_wave[*slot as usize] = task;
-            *slot += 1;
-        }
-        Plan {
-            sheet,
-            header,
-            places,
-            index,
-            modes,
-            deps,
-            dependents,
-            context,
-            wave,
-            by_wave,
-            wave_starts,
-        }
-    }
-}
-
-/// Collects what is wrong while the table is walked.
+/// Collects problems and warnings of a table.
 struct ProblemLog<'a> {
     sheet: &'a Sheet,
     places: Places,
@@ -267,18 +202,30 @@ impl<'a> ProblemLog<'a> {
             .at(&self.sheet.header()[column], text)
     }
 
-    /// Every id stands once.
-    fn index(&mut self) -> Index {
+    /// The rows by id. Rows without an id are not in it; a repeated id is a problem.
+    fn index_ids(&mut self) -> HashMap<Box<str>, TaskIx> {
         let column = self.places.id;
-        Index::of(self.sheet, column, |task, earlier| {
-            let first = self.sheet.cell_line(earlier.index(), column);
-            let problem = self.cell_problem(task, column, format!("Duplicate task ID: {}", self.id(task)));
-            self.problems
-                .push(problem.help(format!("line {first} has the same id")));
-        })
+        let mut by_id = HashMap::with_capacity(self.sheet.rows());
+        for task in self.tasks() {
+            let id = self.id(task);
+            if id.is_empty() {
+                continue;
+            }
+            match by_id.entry(Box::from(id)) {
+                Entry::Vacant(entry) => drop(entry.insert(task)),
+                Entry::Occupied(entry) => {
+                    let earlier: TaskIx = *entry.get();
+                    let first = self.sheet.cell_line(earlier.index(), column);
+                    let problem = self.cell_problem(task, column, format!("Duplicate task ID: {id}"));
+                    self.problems
+                        .push(problem.help(format!("line {first} has the same id")));
+                }
+            }
+        }
+        by_id
     }
 
-    /// The common rules about single cells, all in one walk over the rows: a large table is read from memory once.
+    /// Checks the common rules about single cells in one pass over the rows.
     fn rows(&mut self) -> Vec<ExecMode> {
         let mut modes = Vec::with_capacity(self.sheet.rows());
         for task in self.tasks() {
@@ -290,7 +237,6 @@ impl<'a> ProblemLog<'a> {
         modes
     }
 
-    /// An id is a good file name.
     fn check_id(&mut self, task: TaskIx) {
         let id = self.id(task);
         if let Err(why) = check_task_id(id) {

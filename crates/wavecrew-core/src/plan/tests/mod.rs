@@ -207,6 +207,13 @@ proptest! {
             let (again, warnings) = seal(again, &team("generic")).expect("our own plan");
             prop_assert_eq!(waves(&again), waves(&less));
             prop_assert!(warnings.is_empty());
+            let kept = less.for_session();
+            prop_assert_eq!((kept.sheet(), kept.header()), (again.sheet(), again.header()));
+            let links = |plan: &Plan, task| (plan.deps(task).to_vec(), plan.context(task).to_vec());
+            for task in kept.tasks() {
+                prop_assert_eq!(links(&kept, task), links(&again, task));
+                prop_assert_eq!(kept.mode(task), again.mode(task));
+            }
         }
     }
 }

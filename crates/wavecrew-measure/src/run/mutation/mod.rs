@@ -1,11 +1,11 @@
-//! Tries small changes of the code (mutants) against its tests: a suite that stays green notices nothing. Works on copies of
-//! the tree, so that the project's own files stay as they are. Makes no mutants itself, and no verdict on a suite.
+//! Runs tests against mutants of the code. Works on copies of the project, so that its own files stay as they are. The mutants
+//! themselves come from `wavecrew-syntax` or another tool.
 
-mod cargo;
+pub(crate) mod cargo_mutants;
 mod project_copy;
-mod pytest;
-mod separate_runs;
+pub(crate) mod separate_runs;
 mod target;
+pub(crate) mod warm_pytest;
 
 use std::fs;
 use std::num::NonZero;
@@ -20,15 +20,14 @@ use wavecrew_syntax::{Grammar, LineSet, Mutant, mutants};
 
 use super::{MeasureError, Runner, scope};
 use crate::detect::Project;
-use crate::framework::MutantRuns;
 use crate::measurement::{Note, Ratio};
 pub use target::{ExtraMutants, MutationTarget};
 
-/// What to change, and which tests are to notice.
+/// What to mutate, and the tests that should kill the mutants.
 #[derive(Debug, Clone)]
 pub struct MutationRequest<'a> {
     pub project: &'a Project,
-    /// The folder that is copied: the repository, or the snapshot of one that the project lies in. Absolute.
+    /// The folder to copy: the repository or snapshot that contains the project. Absolute.
     pub top: &'a Path,
     pub targets: &'a [MutationTarget],
     /// Test files to run; none: the whole suite. Absolute.
@@ -37,16 +36,16 @@ pub struct MutationRequest<'a> {
     pub killing_tests: KillingTests,
 }
 
-/// Which of the tests that notice a mutant are named.
+/// Which of the tests that kill a mutant are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KillingTests {
-    /// One is enough, and soonest found.
+    /// One, which is faster.
     First,
-    /// All of them, where the tool tells.
+    /// All, where the tool reports them.
     All,
 }
 
-/// How many mutants are tried and for how long.
+/// How many mutants are tested and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MutationBudget {
     pub per_file: usize,
@@ -73,12 +72,12 @@ impl MutationBudget {
     }
 }
 
-/// What came of the mutants.
+/// The mutants that were tested, and their outcomes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MutationReport {
     #[serde(rename = "tried")]
     pub tested: Vec<TestedMutant>,
-    /// Chosen, and not tried before the time was up.
+    /// Mutants that were planned, and not tested before the time was up.
     #[serde(rename = "untried")]
     pub untested: usize,
     pub notes: Vec<Note>,
@@ -89,9 +88,9 @@ pub struct TestedMutant {
     /// Relative to the project's root.
     pub file: String,
     pub line: u32,
-    /// For a person: what was there and what is there now.
+    /// Describes the change for a person.
     pub what: String,
-    /// To make the change again; `None` when another tool made it.
+    /// `None` when another tool made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutant: Option<Mutant>,
     #[serde(flatten)]
@@ -101,18 +100,25 @@ pub struct TestedMutant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "fate", rename_all = "snake_case")]
 pub enum MutantOutcome {
-    /// A test that passed before did not any more, or the suite could not run at all.
+    /// A test that passes without the mutant failed, or the suite could not run at all.
     Killed {
-        /// As the framework names them; none where it cannot tell.
+        /// Tests as the framework names them; empty where it cannot tell.
         by: Vec<String>,
     },
     Survived,
-    /// The tests did not come to an end: noticed as well.
+    /// The tests did not finish, which counts as killed.
     TimedOut,
 }
 
 impl MutationReport {
-    /// Noticed among tried. `None` when none was tried.
+    pub(crate) fn only_note(note: Note) -> Self {
+        Self {
+            notes: vec![note],
+            ..Self::default()
+        }
+    }
+
+    /// Killed mutants among tested ones. `None` when none was tested.
     pub fn rate(&self) -> Option<Ratio> {
         let survived = self.survivors().count() as u64;
         let total = self.tested.len() as u64;
@@ -142,45 +148,33 @@ impl MutationReport {
 }
 
 impl Runner {
-    /// Tries mutants of the targets. Tests that are red without any change notice nothing.
+    /// Runs tests against mutants of the targets. Tests that fail without a mutant cannot kill one.
     pub fn mutate(&self, request: &MutationRequest<'_>) -> Result<MutationReport, MeasureError> {
-        let stage = Stage {
+        let run = MutationRun {
             runner: self,
             request,
             until: request.budget.time.map(|time| Instant::now() + time),
         };
-        match request.project.framework.facts().mutants {
-            MutantRuns::WarmPytest => pytest::mutate(&stage),
-            MutantRuns::FreshRuns => separate_runs::mutate(&stage),
-            MutantRuns::CargoMutants => cargo::mutate(&stage),
-            MutantRuns::Unsupported => Ok(MutationReport {
-                notes: vec![Note {
-                    what: format!("no mutants for {}", request.project.framework.name()),
-                    fix: None,
-                }],
-                ..MutationReport::default()
-            }),
-        }
+        request.project.framework.adapter().mutate(&run)
     }
 }
 
 /// One mutation run.
-struct Stage<'a> {
+pub(crate) struct MutationRun<'a> {
     runner: &'a Runner,
     request: &'a MutationRequest<'a>,
     until: Option<Instant>,
 }
 
-/// A mutant in its file.
 #[derive(Debug, Clone)]
-struct Planned {
+struct PlannedMutant {
     /// Absolute, in the project itself.
     file: PathBuf,
     mutant: Mutant,
 }
 
-impl Stage<'_> {
-    /// A runner that ends with the budget, and no step of which takes longer than `limit`.
+impl MutationRun<'_> {
+    /// A runner that stops when the budget is used up. No step takes longer than `limit`.
     fn runner(&self, limit: Duration) -> Result<Runner, MeasureError> {
         let left = self
             .until
@@ -194,19 +188,19 @@ impl Stage<'_> {
         })
     }
 
-    fn is_over(&self) -> bool {
+    fn is_time_up(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Mutants of all targets on the lines that `narrowed` leaves of them, files taking turns: a budget that ends early has
-    /// touched each.
-    fn plan(&self, narrowed: impl Fn(&MutationTarget) -> LineSet) -> Vec<Planned> {
+    /// Mutants of all targets on the lines that `narrowed` returns. Files take turns, so that a budget that ends early covers
+    /// each of them.
+    fn plan(&self, narrowed: impl Fn(&MutationTarget) -> LineSet) -> Vec<PlannedMutant> {
         let MutationBudget { per_file, seed, .. } = self.request.budget;
-        let of = |target: &MutationTarget| -> Vec<Planned> {
+        let of = |target: &MutationTarget| -> Vec<PlannedMutant> {
             let Some(language) = Grammar::of(&target.file) else {
                 return Vec::new();
             };
-            // What is no text has no mutants; that it does not load, the tests say.
+            // A file that is not text has no mutants.
             let source = fs::read_to_string(&target.file).unwrap_or_default();
             let mut made = mutants(language, &source, &narrowed(target), per_file, seed);
             for ExtraMutants { lines, most } in &target.extra {
@@ -217,7 +211,7 @@ impl Stage<'_> {
                         .collect::<Vec<_>>(),
                 );
             }
-            let planned = |mutant| Planned {
+            let planned = |mutant| PlannedMutant {
                 file: target.file.clone(),
                 mutant,
             };
@@ -231,22 +225,22 @@ impl Stage<'_> {
         planned
     }
 
-    /// `fates` may end early: what has none was not tried.
+    /// Mutants without an outcome were not tested.
     fn report(
         &self,
-        planned: Vec<Planned>,
-        fates: Vec<Option<MutantOutcome>>,
+        planned: Vec<PlannedMutant>,
+        outcomes: Vec<Option<MutantOutcome>>,
         notes: Vec<Note>,
     ) -> MutationReport {
-        let fates = fates.into_iter().chain(std::iter::repeat(None));
+        let outcomes = outcomes.into_iter().chain(std::iter::repeat(None));
         let mut report = MutationReport {
             notes,
             ..MutationReport::default()
         };
-        for (Planned { file, mutant }, fate) in planned.into_iter().zip(fates) {
+        for (PlannedMutant { file, mutant }, fate) in planned.into_iter().zip(outcomes) {
             match fate {
                 Some(fate) => report.tested.push(TestedMutant {
-                    file: scope::shown(&file.to_string_lossy(), &self.request.project.root),
+                    file: scope::relative_path(&file.to_string_lossy(), &self.request.project.root),
                     line: mutant.line,
                     what: mutant.description.clone(),
                     mutant: Some(mutant),
@@ -262,22 +256,21 @@ impl Stage<'_> {
     }
 }
 
-/// How many mutants are tried at the same time.
+/// How many mutants are tested at the same time.
 fn workers_for(mutants: usize) -> usize {
     const MOST: usize = 8;
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     cores.min(MOST).min(mutants).max(1)
 }
 
-/// The longest that the tests of one mutant may take.
-fn limit(baseline: Duration) -> Duration {
+/// How long the tests of one mutant may take.
+fn time_limit(baseline: Duration) -> Duration {
     const LEAST: Duration = Duration::from_secs(2);
     LEAST.max(baseline * 5)
 }
 
-/// Has `work` done for every number below `count`, by some threads with something of their own each. Ends early with the first
-/// error. What `work` leaves out stays `None`.
-fn side_by_side<W: Send, T: Send>(
+/// Calls `work` for every number below `count`, in one thread per worker. Stops at the first error.
+fn run_in_parallel<W: Send, T: Send>(
     workers: Vec<W>,
     count: usize,
     work: impl Fn(&W, usize) -> Result<Option<T>, MeasureError> + Sync,

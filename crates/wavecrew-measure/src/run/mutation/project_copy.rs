@@ -1,4 +1,4 @@
-//! A copy of a tree to change files in: what people wrote is copied, what was installed is linked, what was built or cached is
+//! A copy of a project to change files in: sources are copied, installed packages are linked, build output and caches are
 //! left out.
 
 use std::fs;
@@ -12,8 +12,8 @@ use crate::detect::Project;
 
 /// Installed, large, and only read by tests.
 const LINKED: &[&str] = &["node_modules", ".venv", "venv"];
-/// Made by tools from the rest. Byte code would even be taken for that of a changed file.
-const LEFT_OUT: &[&str] = &[
+/// Made by tools from the rest. Python would take old byte code for that of a changed file.
+const EXCLUDED: &[&str] = &[
     ".git",
     ".hg",
     ".mypy_cache",
@@ -38,7 +38,7 @@ impl ProjectCopy {
         let folder = tempfile::Builder::new().prefix("wavecrew-mutants-").tempdir()?;
         let to = folder.path().canonicalize()?.join("tree");
         copy(top, &to)?;
-        // What is installed above the tree has to be found from the copy, too.
+        // Packages that are installed above the project must be found from the copy, too.
         for name in LINKED {
             let above = top.ancestors().skip(1).map(|folder| folder.join(name));
             if !to.join(name).exists()
@@ -54,7 +54,7 @@ impl ProjectCopy {
         })
     }
 
-    /// Where a path of the tree lies in the copy.
+    /// The path in the copy that corresponds to a path of the original.
     pub fn at(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.from) {
             Ok(below) if below.as_os_str().is_empty() => self.to.clone(),
@@ -79,7 +79,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let kind = entry.file_type()?;
-        if LEFT_OUT.contains(&&*name) {
+        if EXCLUDED.contains(&&*name) {
             continue;
         }
         if LINKED.contains(&&*name) {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_files_are_copied_and_installed_ones_linked() {
+    fn sources_are_copied_and_installed_packages_are_linked() {
         let dir = tempfile::tempdir().unwrap();
         let above = dir.path().canonicalize().unwrap();
         let top = above.join("top");

@@ -1,4 +1,4 @@
-//! One fresh run of the framework per mutant, in a copy of the tree with the mutant in it.
+//! One separate run of the framework per mutant, in a copy of the project that contains the mutant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,82 +9,85 @@ use tempfile::TempDir;
 use wavecrew_syntax::apply;
 
 use super::project_copy::ProjectCopy;
-use super::{KillingTests, MutantOutcome, MutationReport, Planned, Stage, limit, side_by_side, workers_for};
+use super::{
+    KillingTests, MutantOutcome, MutationReport, MutationRun, PlannedMutant, run_in_parallel, time_limit,
+    workers_for,
+};
 use crate::measurement::{Measurement, Note, TestId, TestOutcome};
-use crate::run::{Collect, Focus, MeasureError, Request, TestOrder};
+use crate::run::{Focus, MeasureError, Request};
 
-pub fn mutate(stage: &Stage<'_>) -> Result<MutationReport, MeasureError> {
-    let planned = stage.plan(|target| target.lines.clone());
-    mutate_these(stage, planned, Vec::new())
+pub fn mutate(run: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
+    let planned = run.plan(|target| target.lines.clone());
+    test_mutants(run, planned, Vec::new())
 }
 
-/// What the tests that concern a file did without any change.
+/// The results of the tests of one file without a mutant.
 struct Baseline {
     passed: BTreeSet<TestId>,
-    green: bool,
+    all_passed: bool,
     took: Duration,
 }
 
-/// A copy of the tree, and what the framework keeps between runs.
-struct Place {
+/// A copy of the project, and what the framework keeps between runs.
+struct Workspace {
     copy: ProjectCopy,
     cache: TempDir,
 }
 
-pub fn mutate_these(
-    stage: &Stage<'_>,
-    planned: Vec<Planned>,
+pub(super) fn test_mutants(
+    run: &MutationRun<'_>,
+    planned: Vec<PlannedMutant>,
     mut notes: Vec<Note>,
 ) -> Result<MutationReport, MeasureError> {
     let count = workers_for(planned.len());
-    let place = |_| {
-        Ok(Place {
-            copy: ProjectCopy::of(stage.request.top)?,
+    let workspace = |_| {
+        Ok(Workspace {
+            copy: ProjectCopy::of(run.request.top)?,
             cache: tempfile::Builder::new().prefix("wavecrew-mutants-").tempdir()?,
         })
     };
-    let places = (0..count)
-        .map(place)
-        .collect::<Result<Vec<Place>, MeasureError>>()?;
+    let workspaces = (0..count)
+        .map(workspace)
+        .collect::<Result<Vec<Workspace>, MeasureError>>()?;
     let files: BTreeSet<PathBuf> = planned.iter().map(|p| p.file.clone()).collect();
     let mut baselines = BTreeMap::new();
     for file in files {
-        let baseline = match places.first() {
-            Some(place) if !stage.is_over() => baseline(stage, place, &file, &mut notes)?,
+        let baseline = match workspaces.first() {
+            Some(workspace) if !run.is_time_up() => baseline(run, workspace, &file, &mut notes)?,
             _ => None,
         };
         baselines.insert(file, baseline);
     }
-    let fates = side_by_side(places, planned.len(), |place, number| {
+    let outcomes = run_in_parallel(workspaces, planned.len(), |workspace, number| {
         let planned = &planned[number];
         match baselines.get(&planned.file) {
-            Some(Some(baseline)) if !stage.is_over() => attempt(stage, place, planned, baseline),
+            Some(Some(baseline)) if !run.is_time_up() => test_mutant(run, workspace, planned, baseline),
             _ => Ok(None),
         }
     })?;
-    Ok(stage.report(planned, fates, notes))
+    Ok(run.report(planned, outcomes, notes))
 }
 
 /// `None`, with a note, when the tests cannot be run as they are.
 fn baseline(
-    stage: &Stage<'_>,
-    place: &Place,
+    run: &MutationRun<'_>,
+    workspace: &Workspace,
     file: &Path,
     notes: &mut Vec<Note>,
 ) -> Result<Option<Baseline>, MeasureError> {
     let started = Instant::now();
-    match measure(stage, place, file, stage.runner.timeout, false) {
+    match measure(run, workspace, file, run.runner.timeout, false) {
         Ok(measured) => Ok(Some(Baseline {
             passed: passed(&measured),
-            green: measured.failing().next().is_none(),
+            all_passed: measured.failing().next().is_none(),
             took: started.elapsed(),
         })),
         Err(MeasureError::Stopped) => Err(MeasureError::Stopped),
-        Err(MeasureError::TimedOut { .. }) if stage.is_over() => Ok(None),
+        Err(MeasureError::TimedOut { .. }) if run.is_time_up() => Ok(None),
         Err(error) => {
             notes.push(Note {
                 what: format!(
-                    "the tests of {} cannot be run in a copy of the tree: {error}",
+                    "the tests of {} cannot be run in a copy of the project: {error}",
                     file.display()
                 ),
                 fix: Some(error.help()),
@@ -102,26 +105,26 @@ fn passed(measured: &Measurement) -> BTreeSet<TestId> {
     tests.map(|test| test.id.clone()).collect()
 }
 
-fn attempt(
-    stage: &Stage<'_>,
-    place: &Place,
-    planned: &Planned,
+fn test_mutant(
+    run: &MutationRun<'_>,
+    workspace: &Workspace,
+    planned: &PlannedMutant,
     baseline: &Baseline,
 ) -> Result<Option<MutantOutcome>, MeasureError> {
-    // No test loads the file: there is nobody who could notice.
+    // No passing test loads the file.
     if baseline.passed.is_empty() {
         return Ok(Some(MutantOutcome::Survived));
     }
-    let file = place.copy.at(&planned.file);
+    let file = workspace.copy.at(&planned.file);
     let before = fs::read_to_string(&file)?;
     fs::write(&file, apply(&before, &planned.mutant))?;
-    let limit = limit(baseline.took);
-    let stop_early = baseline.green && stage.request.killing_tests == KillingTests::First;
-    let measured = measure(stage, place, &planned.file, limit, stop_early);
+    let limit = time_limit(baseline.took);
+    let stop_early = baseline.all_passed && run.request.killing_tests == KillingTests::First;
+    let measured = measure(run, workspace, &planned.file, limit, stop_early);
     fs::write(&file, before)?;
     match measured {
-        Ok(measured) => Ok(Some(fate(&measured, baseline))),
-        Err(MeasureError::TimedOut { .. }) if stage.is_over() => Ok(None),
+        Ok(measured) => Ok(Some(outcome(&measured, baseline))),
+        Err(MeasureError::TimedOut { .. }) if run.is_time_up() => Ok(None),
         Err(MeasureError::TimedOut { .. }) => Ok(Some(MutantOutcome::TimedOut)),
         Err(MeasureError::Killed { .. } | MeasureError::NoReport { .. }) => {
             Ok(Some(MutantOutcome::Killed { by: Vec::new() }))
@@ -130,11 +133,11 @@ fn attempt(
     }
 }
 
-fn fate(measured: &Measurement, baseline: &Baseline) -> MutantOutcome {
+fn outcome(measured: &Measurement, baseline: &Baseline) -> MutantOutcome {
     let mut by: Vec<String> = Vec::new();
     for test in measured.failing() {
         match &test.outcome {
-            // With the file all of its tests noticed.
+            // All tests of the file failed.
             TestOutcome::Unloaded { .. } => {
                 let of_file = baseline.passed.iter().filter(|id| id.file == test.id.file);
                 by.extend(of_file.map(ToString::to_string));
@@ -151,32 +154,26 @@ fn fate(measured: &Measurement, baseline: &Baseline) -> MutantOutcome {
 }
 
 fn measure(
-    stage: &Stage<'_>,
-    place: &Place,
+    run: &MutationRun<'_>,
+    workspace: &Workspace,
     file: &Path,
     limit: Duration,
     stop_early: bool,
 ) -> Result<Measurement, MeasureError> {
-    let project = place.copy.project(stage.request.project);
-    let tests: Vec<PathBuf> = stage
+    let project = workspace.copy.project(run.request.project);
+    let tests: Vec<PathBuf> = run
         .request
         .tests
         .iter()
-        .map(|test| place.copy.at(test))
+        .map(|test| workspace.copy.at(test))
         .collect();
-    let related = place.copy.at(file);
-    let request = Request {
-        project: &project,
-        scope: &[],
-        tests: &tests,
-        coverage: Collect::TestsOnly,
-        order: TestOrder::Default,
-    };
+    let related = workspace.copy.at(file);
+    let request = Request::tests_only(&project, &tests);
     let focus = Focus {
         related: Some(&related),
         stop_early,
-        cache: Some(place.cache.path()),
-        without: &[],
+        cache: Some(workspace.cache.path()),
+        skip: &[],
     };
-    stage.runner(limit)?.measure_with(&request, focus)
+    run.runner(limit)?.measure_with(&request, focus)
 }

@@ -1,4 +1,4 @@
-//! Which lines are worth a mutant.
+//! The lines of files in which mutants are made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,16 @@ use wavecrew_syntax::LineSet;
 
 use crate::measurement::{Coverage, CoverageStatus, FileCoverage, Measurement};
 
-/// Lines of a file that may be changed. Best those that tests run: on others every mutant survives.
+/// Lines of a file that may be mutated. Choose those that tests cover: on others every mutant survives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MutationTarget {
     /// Absolute.
     pub file: PathBuf,
     pub lines: LineSet,
-    /// Where more mutants are tried than the budget has for a file, after those.
+    /// More mutants on some lines, besides those that the budget allows for the file.
     pub extra: Vec<ExtraMutants>,
 }
 
-/// Lines that are looked at more closely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtraMutants {
     pub lines: LineSet,
@@ -26,7 +25,7 @@ pub struct ExtraMutants {
 }
 
 impl MutationTarget {
-    /// The files in scope with the lines that ran; all of their lines where nobody knows.
+    /// The files in scope with the lines that tests cover, or all their lines if coverage is unknown.
     pub fn covered(measurement: &Measurement, scope: &[PathBuf], root: &Path) -> Vec<Self> {
         let files = match &measurement.coverage {
             Coverage::Unknown => {

@@ -1,11 +1,11 @@
-//! Asks git about the commits that a worker reports.
+//! Checks the commits that a worker reports.
 
 use crate::worktree::{CommitContent, commit_contains};
 use std::path::Path;
 use wavecrew_core::claim::{ClaimCheck, quoted_path, reported_commits, reported_paths};
 use wavecrew_core::team::Team;
 
-/// Checks that reported commits are there, on the branch that the worker was to work on, and hold the reported files.
+/// Checks that reported commits exist, are on the branch that is checked out, and contain the reported files.
 pub(super) fn check(folder: &Path, team: &Team, outputs: &[(String, String)], findings: &mut ClaimCheck) {
     for (column, commit) in reported_commits(team, outputs) {
         let what = format!("{} in `{column}`", quoted_path(commit));
@@ -22,9 +22,12 @@ pub(super) fn check(folder: &Path, team: &Team, outputs: &[(String, String)], fi
                 "the commit {what} is not on the branch that is checked out here"
             )),
             Ok(CommitContent::Missing(file)) => {
-                findings.add_fixable(format!("the commit {what} does not hold {}", quoted_path(&file)));
+                findings.add_fixable(format!(
+                    "the commit {what} does not contain {}",
+                    quoted_path(&file)
+                ));
             }
-            Err(error) => findings.add_fixable(format!("the commit {what} cannot be looked for: {error}")),
+            Err(error) => findings.add_fixable(format!("the commit {what} cannot be searched for: {error}")),
         }
     }
 }

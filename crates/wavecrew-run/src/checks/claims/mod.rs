@@ -1,5 +1,5 @@
-//! Compares a worker's claim with the disk: the files its task owes and the paths it reports. Looks and reads,
-//! never writes; follows no link out of the folders a worker may use.
+//! Compares a worker's claim with the disk and with git: owed files, reported paths, commits, reviews, plans. Never writes, and
+//! follows no link out of the folders that a worker may use.
 
 mod commits;
 mod documents;
@@ -18,7 +18,8 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 
-/// What the facts say about a claim of success, and what is in doubt about it. `beside` has the files of work that is not in the project's folder.
+/// Checks a claim of success; with the outcome comes what is in doubt. `beside` reads a file of merged work that is not in
+/// the checkout.
 pub fn check(
     session_dir: &Path,
     project_dir: &Path,
@@ -34,14 +35,14 @@ pub fn check(
     let paths = wavecrew_core::claim::reported_paths(team, outputs);
     reported_paths::check(session_dir, project_dir, &owed_paths, paths, &mut findings);
     commits::check(project_dir, team, outputs, &mut findings);
-    // What is incomplete is not looked into.
+    // The content is checked once everything is there.
     if findings.has_no_problems() {
-        let places = review::Places {
+        let sources = review::Sources {
             project: project_dir,
             session: session_dir,
             beside,
         };
-        review::check(&places, &owed_paths, outputs, &mut findings);
+        review::check(&sources, &owed_paths, outputs, &mut findings);
         plan_tasks::check(session_dir, team, plan.id(task), &mut findings);
         documents::check(session_dir, team, plan, task, &owed_paths, outputs, &mut findings);
     }
@@ -49,7 +50,7 @@ pub fn check(
     (findings.outcome(), doubts)
 }
 
-/// Whether everything that the task's worker owes is there and complete; `false` when it owes nothing.
+/// Whether everything that the task's worker owes is complete; `false` if it owes nothing.
 pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> bool {
     let owed = owed_paths(team, plan, task);
     owed_files::check(
@@ -61,7 +62,7 @@ pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: Ta
     .is_verified()
 }
 
-/// What is there of the files that the task owes, named from the session folder.
+/// The owed files that exist, as paths in the session folder.
 pub fn delivered(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> Vec<String> {
     owed_files::delivered(session_dir, &owed_paths(team, plan, task))
 }

@@ -1,4 +1,4 @@
-//! Looks for the files a task owes and reads a bounded part of each.
+//! Checks the files that a task owes. Reads a bounded part of each.
 
 use super::is_absent;
 use std::fs::{self, File};
@@ -12,30 +12,30 @@ use wavecrew_core::team::{Content, Owed};
 
 /// No document that people read is longer.
 const MAX_BYTES: u64 = 8 << 20;
-/// Entries looked at for one pattern.
+/// Entries that are searched for one pattern.
 const MAX_ENTRIES: usize = 100_000;
 
 pub(super) fn check(
     session_dir: &Path,
     project_dir: &Path,
-    debts: &OwedPaths<'_>,
+    owed_paths: &OwedPaths<'_>,
     context: DocumentContext<'_>,
 ) -> ClaimCheck {
     let mut findings = ClaimCheck::default();
-    for leaves in &debts.escaping {
+    for leaves in &owed_paths.escaping {
         let path = quoted_path(&leaves.0);
         findings.add_outside(format!(
             "{path} would lie outside the session folder: the row's values lead there"
         ));
     }
-    if debts.by_worker.is_empty() {
+    if owed_paths.by_worker.is_empty() {
         return findings;
     }
     match session_dir.canonicalize() {
         Ok(session) => {
-            for debt in &debts.by_worker {
+            for owed in &owed_paths.by_worker {
                 findings.count_check();
-                check_debt(&session, project_dir, debt, context, &mut findings);
+                check_owed(&session, project_dir, owed, context, &mut findings);
             }
         }
         Err(error) => {
@@ -46,34 +46,31 @@ pub(super) fn check(
     findings
 }
 
-fn check_debt(
+fn check_owed(
     session: &Path,
     project: &Path,
-    debt: &OwedPath<'_>,
+    owed: &OwedPath<'_>,
     context: DocumentContext<'_>,
     findings: &mut ClaimCheck,
 ) {
-    let mut found = Found::default();
-    let result = if debt.pattern.is_literal() {
-        found.add(session, debt.pattern.as_str().to_owned())
-    } else {
-        found.search(session, debt)
+    let mut found = match FoundFiles::of(session, owed) {
+        Ok(found) => found,
+        Err(error) => {
+            let name = quoted_path(owed.pattern.as_str());
+            findings.add_fixable(format!("{name} cannot be searched for: {error}"));
+            return;
+        }
     };
-    if let Err(error) = result {
-        let name = quoted_path(debt.pattern.as_str());
-        findings.add_fixable(format!("{name} cannot be looked for: {error}"));
-        return;
-    }
     for name in found.outside {
         let name = quoted_path(&name);
         findings.add_outside(format!("{name} is a link that leads out of the session folder"));
     }
     found.files.sort_unstable();
-    if let Some(problem) = debt.count_problem(found.files.len()) {
-        findings.add_fixable(match misplaced(session, project, debt) {
+    if let Some(problem) = owed.count_problem(found.files.len()) {
+        findings.add_fixable(match misplaced(session, project, owed) {
             Some(there) => {
                 let (name, there) = (
-                    quoted_path(debt.pattern.as_str()),
+                    quoted_path(owed.pattern.as_str()),
                     quoted_path(&there.to_string_lossy()),
                 );
                 format!("{name} is missing, and there is {there}: move it to {name} in the session folder")
@@ -82,7 +79,7 @@ fn check_debt(
         });
     }
     for (name, real) in &found.files {
-        match file_problems(name, real, debt.owed, context) {
+        match file_problems(name, real, owed.owed, context) {
             Ok(problems) => {
                 for problem in &problems {
                     findings.add(&quoted_path(name), problem);
@@ -94,22 +91,16 @@ fn check_debt(
 }
 
 /// The files that are there of what is owed, named from the session folder.
-pub(super) fn delivered(session_dir: &Path, debts: &OwedPaths<'_>) -> Vec<String> {
-    if debts.by_worker.is_empty() && debts.by_engine.is_empty() {
+pub(super) fn delivered(session_dir: &Path, owed_paths: &OwedPaths<'_>) -> Vec<String> {
+    if owed_paths.by_worker.is_empty() && owed_paths.by_engine.is_empty() {
         return vec![];
     }
     let Ok(session) = session_dir.canonicalize() else {
         return vec![];
     };
     let mut names = vec![];
-    for debt in debts.by_worker.iter().chain(&debts.by_engine) {
-        let mut found = Found::default();
-        let looked = if debt.pattern.is_literal() {
-            found.add(&session, debt.pattern.as_str().to_owned())
-        } else {
-            found.search(&session, debt)
-        };
-        if looked.is_ok() {
+    for owed in owed_paths.by_worker.iter().chain(&owed_paths.by_engine) {
+        if let Ok(found) = FoundFiles::of(&session, owed) {
             names.extend(found.files.into_iter().map(|(name, _)| name));
         }
     }
@@ -117,25 +108,35 @@ pub(super) fn delivered(session_dir: &Path, debts: &OwedPaths<'_>) -> Vec<String
     names
 }
 
-/// The owed file in a place where workers put it by mistake.
-fn misplaced(session: &Path, project: &Path, debt: &OwedPath<'_>) -> Option<PathBuf> {
-    let owed = Path::new(debt.pattern.as_str());
-    let name = owed.file_name().filter(|_| debt.pattern.is_literal())?;
-    let places = [session.join(name), project.join(owed), project.join(name)];
-    places
+/// The owed file in a folder where workers put it by mistake.
+fn misplaced(session: &Path, project: &Path, owed: &OwedPath<'_>) -> Option<PathBuf> {
+    let path = Path::new(owed.pattern.as_str());
+    let name = path.file_name().filter(|_| owed.pattern.is_literal())?;
+    let candidates = [session.join(name), project.join(path), project.join(name)];
+    candidates
         .into_iter()
-        .find(|place| *place != session.join(owed) && place.is_file())
+        .find(|candidate| *candidate != session.join(path) && candidate.is_file())
 }
 
-/// Files of a session that a debt is about.
+/// The files of a session that match what is owed.
 #[derive(Default)]
-struct Found {
-    /// The name from the session folder, and where it really lies.
+struct FoundFiles {
+    /// The path in the session folder, and the real path.
     files: Vec<(String, PathBuf)>,
     outside: Vec<String>,
 }
 
-impl Found {
+impl FoundFiles {
+    fn of(session: &Path, owed: &OwedPath<'_>) -> io::Result<Self> {
+        let mut found = Self::default();
+        if owed.pattern.is_literal() {
+            found.add(session, owed.pattern.as_str().to_owned())?;
+        } else {
+            found.search(session, owed)?;
+        }
+        Ok(found)
+    }
+
     /// Adds what is at a path, if anything is.
     fn add(&mut self, session: &Path, name: String) -> io::Result<()> {
         match session.join(&name).canonicalize() {
@@ -148,8 +149,8 @@ impl Found {
     }
 
     /// Adds everything that matches. Linked folders are not entered: they may lead out or in circles.
-    fn search(&mut self, session: &Path, debt: &OwedPath<'_>) -> io::Result<()> {
-        let base = debt.pattern.base();
+    fn search(&mut self, session: &Path, owed: &OwedPath<'_>) -> io::Result<()> {
+        let base = owed.pattern.base();
         match session.join(&base).canonicalize() {
             Ok(real) if real.starts_with(session) => {}
             Ok(_) => {
@@ -186,10 +187,10 @@ impl Found {
                 };
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
-                    if debt.leads_into(&name) {
+                    if owed.leads_into(&name) {
                         folders.push(name);
                     }
-                } else if debt.is_satisfied_by(&name) && !(kind.is_symlink() && entry.path().is_dir()) {
+                } else if owed.is_satisfied_by(&name) && !(kind.is_symlink() && entry.path().is_dir()) {
                     self.add(session, name)?;
                 }
             }
@@ -198,7 +199,7 @@ impl Found {
     }
 }
 
-/// What is wrong with an owed file; each problem goes on from its name.
+/// What is wrong with an owed file; each problem continues a sentence that starts with its name.
 fn file_problems(
     name: &str,
     real: &Path,
@@ -215,7 +216,7 @@ fn file_problems(
 
 /// What is in the file, if that matters, or what is wrong with it as a file.
 fn read(real: &Path, owed: &Owed) -> io::Result<Result<Option<Vec<u8>>, String>> {
-    // Opening a pipe that nobody writes to would wait for ever.
+    // Opening a pipe without a writer would block.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(nonblocking).open(real)?;
     let about = file.metadata()?;
@@ -235,23 +236,18 @@ fn read(real: &Path, owed: &Owed) -> io::Result<Result<Option<Vec<u8>>, String>>
     }
     match &owed.content {
         Content::Any => return Ok(Ok(None)),
+        Content::TestFile => {}
         Content::Markdown { .. }
         | Content::Requirements { .. }
         | Content::Epics { .. }
         | Content::Review(_)
-        | Content::Json { .. }
-            if len > MAX_BYTES =>
-        {
-            return Ok(Err(format!(
-                "has {len} bytes, at most {MAX_BYTES} are read: make it shorter"
-            )));
+        | Content::Json { .. } => {
+            if len > MAX_BYTES {
+                return Ok(Err(format!(
+                    "has {len} bytes, at most {MAX_BYTES} are read: make it shorter"
+                )));
+            }
         }
-        Content::Markdown { .. }
-        | Content::Requirements { .. }
-        | Content::Epics { .. }
-        | Content::Review(_)
-        | Content::Json { .. }
-        | Content::TestFile => {}
     }
     let mut bytes = vec![];
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;

@@ -1,5 +1,4 @@
-//! Whether a plan can be followed: its tasks wait for each other in an order that there is, and they are those that the
-//! plan lists.
+//! Checks plans: the dependencies of the tasks have no cycle, and the tasks are those that the plan lists.
 
 use crate::table::expansion::plan_tasks_in;
 use serde_json::Value;
@@ -10,7 +9,7 @@ use wavecrew_core::claim::{ClaimCheck, Pattern, plan_problems, quoted_path};
 use wavecrew_core::plan::{PlanTask, plan_task_problem};
 use wavecrew_core::team::{Expansion, Team};
 
-/// Looks at the plan that a task leaves behind, if rows are to be made of it.
+/// Checks the plan of a task from which rows are made.
 pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut ClaimCheck) {
     for expansion in &team.expansion {
         let Expansion::PerPlanTask {
@@ -25,8 +24,8 @@ pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut Cl
         findings.count_check();
         match plan_tasks_in(session_dir, plan_tasks) {
             Ok(tasks) => {
-                let unlike = unlisted(session_dir, plan_tasks, &tasks);
-                for problem in plan_task_problem(&tasks).into_iter().chain(unlike) {
+                let unlisted = unlisted(session_dir, plan_tasks, &tasks);
+                for problem in plan_task_problem(&tasks).into_iter().chain(unlisted) {
                     findings.add_fixable(problem);
                 }
                 for problem in plan_problems(&tasks) {
@@ -38,7 +37,7 @@ pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut Cl
     }
 }
 
-/// Tasks that the plan lists and that have no file, and the other way round: a plan that was made anew may leave old ones.
+/// Tasks that the plan lists but that have no file, and files of tasks that it does not list: an earlier plan may leave some.
 fn unlisted(session_dir: &Path, plan_tasks: &str, tasks: &[PlanTask]) -> Vec<String> {
     let Ok(pattern) = Pattern::parse(plan_tasks) else {
         return Vec::new();
@@ -54,7 +53,7 @@ fn unlisted(session_dir: &Path, plan_tasks: &str, tasks: &[PlanTask]) -> Vec<Str
         pattern.matches(&file).then(|| id.to_owned())
     };
     let entries = value["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // A list in other words than ids says nothing about files.
+    // A list without ids says nothing about files.
     let Some(listed) = entries.iter().map(id).collect::<Option<BTreeSet<String>>>() else {
         return Vec::new();
     };
@@ -62,7 +61,7 @@ fn unlisted(session_dir: &Path, plan_tasks: &str, tasks: &[PlanTask]) -> Vec<Str
     let plan = quoted_path(&plan);
     let without_file = listed
         .difference(&there)
-        .map(|id| format!("{plan} lists {}, and there is no file of it", quoted_path(id)));
+        .map(|id| format!("{plan} lists {}, which has no file", quoted_path(id)));
     let not_listed = there.difference(&listed).map(|id| {
         let id = quoted_path(id);
         format!("there is a file of the task {id}, which {plan} does not list: list it, or remove the file")

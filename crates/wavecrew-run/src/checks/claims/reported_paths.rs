@@ -1,18 +1,18 @@
-//! Looks for the paths a worker reports.
+//! Checks the paths that a worker reports.
 
 use super::is_absent;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use wavecrew_core::claim::{ClaimCheck, OwedPaths, quoted_path};
 
-/// Paths looked at in one report.
+/// Paths that are checked in one report.
 pub(super) const MAX_PATHS: usize = 10_000;
 
 /// Checks the columns' paths; each comes with the name of its column.
 pub(super) fn check<'a>(
     session_dir: &Path,
     project_dir: &Path,
-    debts: &OwedPaths<'_>,
+    owed_paths: &OwedPaths<'_>,
     paths: impl Iterator<Item = (&'a str, &'a str)>,
     findings: &mut ClaimCheck,
 ) {
@@ -22,34 +22,43 @@ pub(super) fn check<'a>(
     }
     let allowed = Allowed::new(session_dir, project_dir);
     for (column, path) in paths.by_ref().take(MAX_PATHS) {
-        check_path(&allowed, debts, column, path, findings);
+        check_path(&allowed, owed_paths, column, path, findings);
     }
     if paths.next().is_some() {
         findings.add_fixable(format!("more than {MAX_PATHS} paths are reported: name fewer"));
     }
 }
 
-fn check_path(allowed: &Allowed, debts: &OwedPaths<'_>, column: &str, path: &str, findings: &mut ClaimCheck) {
+fn check_path(
+    allowed: &Allowed,
+    owed_paths: &OwedPaths<'_>,
+    column: &str,
+    path: &str,
+    findings: &mut ClaimCheck,
+) {
     let what = format!("{} in `{column}`", quoted_path(path));
-    match allowed.place(path) {
-        Place::There => findings.count_check(),
-        // The engine writes it after the claim has held.
-        Place::Absent(names) if names.iter().any(|name| is_of_engine(debts, name)) => {}
-        Place::Absent(_) => {
+    match allowed.resolve(path) {
+        ReportedPath::There => findings.count_check(),
+        // The engine writes it once the claim is verified.
+        ReportedPath::Absent(names) if names.iter().any(|name| is_of_engine(owed_paths, name)) => {}
+        ReportedPath::Absent(_) => {
             findings.add_fixable(format!(
                 "{what} does not exist: write it, or report what is there"
             ));
         }
-        Place::Outside => {
+        ReportedPath::Outside => {
             findings.add_outside(format!("{what} lies outside the session folder and the project"));
         }
-        Place::Bad(why) => findings.add_fixable(format!("{what} {why}")),
+        ReportedPath::Bad(why) => findings.add_fixable(format!("{what} {why}")),
     }
 }
 
-fn is_of_engine(debts: &OwedPaths<'_>, name: &Path) -> bool {
+fn is_of_engine(owed_paths: &OwedPaths<'_>, name: &Path) -> bool {
     let name = name.to_string_lossy();
-    debts.by_engine.iter().any(|debt| debt.pattern.matches(&name))
+    owed_paths
+        .by_engine
+        .iter()
+        .any(|owed| owed.pattern.matches(&name))
 }
 
 /// The folders in which reported paths may lie.
@@ -61,23 +70,23 @@ struct Allowed {
 struct Folder {
     /// As workers know it.
     given: PathBuf,
-    /// As it really lies.
+    /// With all links resolved.
     real: PathBuf,
 }
 
-/// Where a reported path leads.
-enum Place {
+/// What a reported path is.
+enum ReportedPath {
     There,
-    /// Nothing is there; the names it may mean in the session folder.
+    /// It does not exist; the names it may stand for in the session folder.
     Absent(Vec<PathBuf>),
     Outside,
-    /// Something is wrong with it; goes on from its name.
+    /// Something is wrong with it; continues a sentence that starts with its name.
     Bad(String),
 }
 
 impl Folder {
     fn new(given: &Path) -> Self {
-        // A folder that cannot be resolved holds nothing; its own name serves for what is absent.
+        // A folder that cannot be resolved is empty; its own name serves for absent paths.
         let real = given.canonicalize().unwrap_or_else(|_| given.to_owned());
         Self {
             given: given.to_owned(),
@@ -85,7 +94,7 @@ impl Folder {
         }
     }
 
-    /// The name from this folder of a path that may not exist.
+    /// The path in this folder, of a file that may not exist.
     fn name_of(&self, path: &Path) -> Option<PathBuf> {
         let name = path
             .strip_prefix(&self.given)
@@ -102,48 +111,48 @@ impl Allowed {
         }
     }
 
-    /// Looks for a path in the session folder, then in the project.
-    fn place(&self, path: &str) -> Place {
+    /// Resolves a path in the session folder, or else in the project.
+    fn resolve(&self, path: &str) -> ReportedPath {
         let mut may_be_inside = false;
         let mut names = vec![];
         for folder in [&self.session, &self.project] {
             let candidate = folder.given.join(path);
             match candidate.canonicalize() {
-                Ok(real) if self.holds(&real) => return self.judge(&real),
-                Ok(_) => return Place::Outside,
+                Ok(real) if self.contains(&real) => return self.check_kind(&real),
+                Ok(_) => return ReportedPath::Outside,
                 Err(error) if is_absent(&error) => {
                     let plain = without_dots(&candidate);
                     may_be_inside |= self.project.name_of(&plain).is_some();
                     names.extend(self.session.name_of(&plain));
                 }
-                Err(error) => return Place::Bad(format!("cannot be looked at: {error}")),
+                Err(error) => return ReportedPath::Bad(format!("cannot be read: {error}")),
             }
         }
         if may_be_inside || !names.is_empty() {
-            Place::Absent(names)
+            ReportedPath::Absent(names)
         } else {
-            Place::Outside
+            ReportedPath::Outside
         }
     }
 
-    fn holds(&self, real: &Path) -> bool {
+    fn contains(&self, real: &Path) -> bool {
         real.starts_with(&self.session.real) || real.starts_with(&self.project.real)
     }
 
-    /// Judges something that lies where it may.
-    fn judge(&self, real: &Path) -> Place {
+    /// Checks something inside the allowed folders.
+    fn check_kind(&self, real: &Path) -> ReportedPath {
         if real == self.session.real || real == self.project.real {
-            return Place::Bad("is the whole folder: name the files".to_owned());
+            return ReportedPath::Bad("is the whole folder: name the files".to_owned());
         }
         match fs::metadata(real) {
-            Ok(about) if about.is_file() || about.is_dir() => Place::There,
-            Ok(_) => Place::Bad("is not a regular file".to_owned()),
-            Err(error) => Place::Bad(format!("cannot be looked at: {error}")),
+            Ok(about) if about.is_file() || about.is_dir() => ReportedPath::There,
+            Ok(_) => ReportedPath::Bad("is not a regular file".to_owned()),
+            Err(error) => ReportedPath::Bad(format!("cannot be read: {error}")),
         }
     }
 }
 
-/// Takes `.` and `..` out of a path without looking at the disk.
+/// Removes `.` and `..` from a path without reading the disk.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

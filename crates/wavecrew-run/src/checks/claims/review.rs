@@ -1,4 +1,4 @@
-//! Whether the places that a review names are there, and whether it was reported as it was written.
+//! Checks reviews: the places that they name exist, and the reported verdict is the written one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,69 +6,69 @@ use std::path::{Component, Path};
 use wavecrew_core::claim::{ClaimCheck, OwedPaths, ReviewFinding, quoted_path, read_review};
 use wavecrew_core::team::Content;
 
-/// Of a file, this much is looked at.
+/// Bytes that are read of a file.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Where the files lie that a review may name.
-pub(super) struct Places<'a> {
+/// Where the files are that a review may name.
+pub(super) struct Sources<'a> {
     pub project: &'a Path,
     pub session: &'a Path,
-    /// What a file holds where the work lies beside the project's checkout.
+    /// Reads a file of merged work that is not in the checkout.
     pub beside: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
 /// Checks reviews that are complete as documents.
 pub(super) fn check(
-    places: &Places<'_>,
-    debts: &OwedPaths<'_>,
+    sources: &Sources<'_>,
+    owed_paths: &OwedPaths<'_>,
     reported: &[(String, String)],
     findings: &mut ClaimCheck,
 ) {
-    for debt in &debts.by_worker {
-        let Content::Review(rules) = &debt.owed.content else {
+    for owed in &owed_paths.by_worker {
+        let Content::Review(rules) = &owed.owed.content else {
             continue;
         };
-        let name = debt.pattern.as_str();
-        let Ok(text) = std::fs::read_to_string(places.session.join(name)) else {
+        let name = owed.pattern.as_str();
+        let Ok(text) = std::fs::read_to_string(sources.session.join(name)) else {
             continue;
         };
         let review = read_review(&text, rules);
         let name = quoted_path(name);
         for (number, finding) in (1..).zip(&review.findings) {
             findings.count_check();
-            if let Some(problem) = places.lack(finding) {
+            if let Some(problem) = sources.place_problem(finding) {
                 findings.add_fixable(format!("{name} names {problem} in finding {number}"));
             }
         }
-        let said = reported
+        let claimed = reported
             .iter()
             .find(|(column, _)| column.eq_ignore_ascii_case("verdict"));
-        if let (Some((_, said)), Some(written)) = (said, &review.verdict)
-            && !said.trim().eq_ignore_ascii_case(written)
+        if let (Some((_, claimed)), Some(written)) = (claimed, &review.verdict)
+            && !claimed.trim().eq_ignore_ascii_case(written)
         {
             findings.add_fixable(format!(
-                "{name} says {written}, and {} was reported: they have to be the same",
-                quoted_path(said)
+                "{name} says {written}, but {} was reported: they must be the same",
+                quoted_path(claimed)
             ));
         }
     }
 }
 
-impl Places<'_> {
+impl Sources<'_> {
     /// What is wrong with the place of a finding.
-    fn lack(&self, finding: &ReviewFinding) -> Option<String> {
+    fn place_problem(&self, finding: &ReviewFinding) -> Option<String> {
         let (file, line) = (&finding.file, finding.line);
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         let below = Path::new(file).strip_prefix(self.project);
         let path = below.unwrap_or(Path::new(file));
         if !path.components().all(plain) {
             return Some(format!(
-                "{}, which is no path from the project's root",
+                "{}, which is not a path in the project",
                 quoted_path(file)
             ));
         }
         match self.lines(path) {
-            None => Some(format!("{}, which is not there", quoted_path(file))),
+            None => Some(format!("{}, which does not exist", quoted_path(file))),
             Some(lines) if u64::from(line) > lines => {
                 Some(format!("line {line} of {}, which has {lines}", quoted_path(file)))
             }
@@ -76,7 +76,7 @@ impl Places<'_> {
         }
     }
 
-    /// How many lines a file has; none where there is no file.
+    /// The number of lines of a file; `None` if it does not exist.
     fn lines(&self, path: &Path) -> Option<u64> {
         let plain = path.strip_prefix(".").unwrap_or(path);
         let beside = plain.to_str().and_then(self.beside);
@@ -90,7 +90,7 @@ impl Places<'_> {
 }
 
 fn lines_in(path: &Path) -> Option<u64> {
-    // Nothing else has an end.
+    // A pipe or a device may have no end.
     let is_file = path.metadata().ok()?.is_file();
     count(is_file.then(|| File::open(path).ok())??.take(MAX_BYTES))
 }
@@ -102,6 +102,6 @@ fn count(bytes: impl Read) -> Option<u64> {
         lines += 1;
         line.clear();
     }
-    // An empty file has a place, too.
+    // An empty file has a first line, too.
     Some(lines.max(1))
 }

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from test_end_to_end import passes
-from wavecrew_testgen import import_paths
+from wavecrew_testgen import driver, import_paths, test_files
 from wavecrew_testgen.process_state import ProcessState
 
 GOOD = "\n\ndef good(n: int) -> int:\n    return n * 3\n"
@@ -86,3 +86,43 @@ def test_refusals_are_reported_even_if_the_process_crashes_later(generate):
         "import os\n\n\ndef wipe(path: str):\n    open('/etc/wavecrew-must-not', 'w')\n\n\n"
         "def leave(n: int):\n    os._exit(n)\n\n\ndef fine(n: int) -> str:\n    return 'big' if n > 7 else 'small'\n")
     assert {"what": "wipe", "why": "writing /etc/wavecrew-must-not"} in outcome["left_out"]
+
+
+@pytest.mark.parametrize(
+    ("source", "command"),
+    [
+        ("import yaml_of_nobody\n", "-m pip install yaml_of_nobody)"),
+        ("import sample._speedups\n", "-m pip install -e .)"),
+        ("import importlib.metadata\nVERSION = importlib.metadata.version('sample')\n", "-m pip install -e .)"),
+    ],
+)
+def test_a_failed_import_names_the_command_that_fixes_it(generate, source, command):
+    outcome, _ = generate(source + "\n\ndef double(n: int) -> int:\n    return n * 2\n")
+    assert outcome["left_out"][0]["why"].endswith(command)
+
+
+def test_a_module_that_has_no_time_left_says_so(generate):
+    outcome, _ = generate("def double(n: int) -> int:\n    return n * 2\n", seconds_left=0.5)
+    assert outcome["written"] == [] and "time limit" in outcome["left_out"][0]["why"]
+
+
+def test_no_child_gets_more_time_than_is_left(tmp_path):
+    request = {"root": str(tmp_path), "file": str(tmp_path / "a.py"), "out": str(tmp_path), "seed": 1, "budget": 60.0, "seconds_left": 20.0}
+    module = driver.Module(request)
+    search = module.child_request(seconds=60.0)
+    assert search["wall_seconds"] <= 20.0 * driver.SEARCH_SHARE and search["longest"] <= 20.0
+    assert module.child_request(seconds=60.0, mode="check")["wall_seconds"] <= 20.0
+
+
+def test_a_file_appears_complete_and_replaces_none(tmp_path):
+    paths = [test_files.publish(str(tmp_path), "a%d.py".__mod__, text) for text in ("first", "second")]
+    assert [os.path.basename(path) for path in paths] == ["a1.py", "a2.py"]
+    assert sorted(os.listdir(str(tmp_path))) == ["a1.py", "a2.py"]
+
+
+def test_modules_of_the_same_name_get_files_of_their_own(tmp_path):
+    for name in ("pkg.one.utils", "pkg.two.utils", "pkg.two.utils"):
+        files = test_files.TestFiles(str(tmp_path), name, str(tmp_path))
+        test_files.publish(str(tmp_path), files.name, '"""%s (seed 1).\n"""\n' % (test_files.ABOUT % name))
+    assert sorted(os.listdir(str(tmp_path))) == [
+        "test_two_utils_behaviour.py", "test_two_utils_behaviour_2.py", "test_utils_behaviour.py"]

@@ -77,7 +77,7 @@ def test_doctest_inputs_are_used_and_disagreeing_ones_are_defects(generate):
 
 def test_round_trips_that_fail_are_defects(generate):
     outcome, _ = generate(
-        "def encode_key(text: str) -> str:\n    return text.replace('b', 'B')\n\n\n"
+        'def encode_key(text: str) -> str:\n    """The inverse of `decode_key`."""\n    return text.replace("b", "B")\n\n\n'
         "def decode_key(text: str) -> str:\n    return text.replace('B', 'b')\n")
     assert "round trip" in [d["kind"] for d in outcome["defects"]]
     assert fails(outcome)
@@ -214,11 +214,11 @@ def test_files_follow_the_naming_of_the_project(generate, tmp_path):
     assert os.path.basename(outcome["written"][0]["path"]) == "sample_behaviour_test.py"
 
 
-def test_failed_tests_of_an_earlier_round_are_not_written_again(generate):
+def test_failed_tests_of_an_earlier_round_are_not_written_again(generate, tmp_path):
     source = "def sign(n: int) -> int:\n    if n > 0:\n        return 1\n    return -1 if n < 0 else 0\n"
     first, _ = generate(source)
     failing = first["written"][0]["tests"][:1]
-    second, _ = generate(source, feedback={"uncovered": [], "survivors": [], "failing": failing})
+    second, _ = generate(source, feedback={"uncovered": [], "survivors": [], "failing": failing}, out=str(tmp_path / "again"))
     assert failing[0] not in second["written"][0]["tests"]
     assert "1 tests failed in an earlier round" in [left["why"] for left in second["left_out"]]
 

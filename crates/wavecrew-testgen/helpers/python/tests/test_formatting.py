@@ -1,6 +1,7 @@
 """The format of test files."""
 import pytest
 from wavecrew_testgen.formatting import split_line, format_file
+from wavecrew_testgen.style import Style, style_of
 
 LONG = "a" * 30
 
@@ -45,3 +46,24 @@ def test_the_program_stays_the_same():
     assert format_file(text) == (
         "def f():\n    return call(\n        lambda a, b: a,\n        %s,\n        (%s),\n        [%s, %s],\n    )\n" % (
             LONG, LONG, LONG, LONG))
+
+
+@pytest.mark.parametrize(
+    ("settings", "source", "expected"),
+    [
+        ("[tool.black]\nline-length = 100\n", "a = 'x'\n" * 20, (100, "'")),
+        ("", "a = 'x'\n", (88, '"')),
+        ("[tool.ruff]\nline-length = 79\n[tool.ruff.format]\nquote-style = \"single\"\n", 'a = "x"\n', (79, "'")),
+        ("", 'a = "x"\nb = \'y\'\n', (88, '"')),
+        ("", "", (88, '"')),
+    ],
+)
+def test_the_style_of_the_project(tmp_path, settings, source, expected):
+    (tmp_path / "pyproject.toml").write_text(settings)
+    (tmp_path / "a.py").write_text(source)
+    style = style_of(str(tmp_path), [str(tmp_path / "a.py")])
+    assert (style.width, style.quote) == expected
+
+
+def test_the_quotes_of_the_project_are_used():
+    assert format_file('a = "b"\nc = "it\'s"\n', Style(88, "'")) == "a = 'b'\nc = \"it's\"\n"

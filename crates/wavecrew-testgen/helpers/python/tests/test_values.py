@@ -236,7 +236,7 @@ def test_names_of_objects():
 @pytest.mark.parametrize(
     ("source", "word"),
     [("''", "empty_text"), ("-3", "minus_3"), ("None", "none"), ("'Hello, World'", "hello_world"), ("[1, 2]", "1_2"),
-     ("'!?'", "symbols"), ("[]", "empty_list")],
+     ("'!?'", "bang_question_mark"), ("'!?!?'", "symbols"), ("[]", "empty_list")],
 )
 def test_descriptions_of_values(source, word):
     assert naming.describe(source) == word

@@ -87,6 +87,16 @@ def method_call(subject, name, args):
     return "%s.%s(%s)" % (subject, name, arguments(args))
 
 
+def method_statement(subject, name, args):
+    """A method call as a statement: assignments and deletions of items instead of special methods."""
+    plain = all(given is None for given, _ in args)
+    if name == "__setitem__" and len(args) == 2 and plain:
+        return "%s[%s] = %s" % (subject, args[0][1], args[1][1])
+    if name == "__delitem__" and len(args) == 1 and plain:
+        return "del %s[%s]" % (subject, args[0][1])
+    return method_call(subject, name, args)
+
+
 def _operand(source):
     return "(%s)" % source if source.startswith("lambda") or " " in source and source[0] not in "'\"([{" else source
 

@@ -59,13 +59,15 @@ def run(request, on_event, hash_seed=0, zone="UTC"):
             stderr=subprocess.DEVNULL, cwd=scratch, env=environment(hash_seed, zone), start_new_session=True,
         )
         try:
-            return _read_events(child, shared, request["wall_seconds"], on_event)
+            longest = request["wall_seconds"] + GRACE_SECONDS + MAX_BLOCKED_SECONDS
+            return _read_events(child, shared, min(longest, request.get("longest", longest)), on_event)
         finally:
             _kill(child)
             shared.close()
 
 
 def _read_events(child, shared, seconds, on_event):
+    """Reads until the child ends, hangs, or has run for this long."""
     ended = ChildResult()
     started = changed = waiting = time.monotonic()
     count, pending, used = b"", b"", 0.0
@@ -97,7 +99,7 @@ def _read_events(child, shared, seconds, on_event):
         if busy or now - max(changed, waiting) > MAX_BLOCKED_SECONDS + more:
             ended.why = "hangs"
             break
-        if now - started > seconds + GRACE_SECONDS + MAX_BLOCKED_SECONDS:
+        if now - started > seconds:
             ended.why = "takes too long"
             break
     if ended.why is None and not (ended.last_event("done") or ended.last_event("result") or ended.last_event("dropped")):

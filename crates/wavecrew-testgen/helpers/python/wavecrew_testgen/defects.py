@@ -7,10 +7,12 @@ import io
 import math
 import re
 
-from . import expected_errors
+from . import doctests, expected_errors
 from .cases import Case, arguments
 from .literals import literal
-from .type_hints import ANY, source_fits
+from .plausibility import plausible, plausible_setup, with_parameters
+from .quarantine import call_text
+from .type_hints import source_fits
 
 # Errors that code rarely raises to reject its arguments.
 INTERNAL_ERRORS = ("IndexError", "AttributeError", "UnboundLocalError", "RecursionError", "NameError", "KeyError",
@@ -23,7 +25,9 @@ INVERSE_WORDS = (
     ("hexlify", "unhexlify"), ("flatten", "unflatten"),
 )
 MAX_PER_TARGET = 2
-EXAMPLE_SECONDS = 2.0  # for an example and those before it
+# Words with which documentation promises that one function undoes another.
+PROMISE = re.compile(r"\b(invers|revers|undo|opposite|counterpart|round.?trip|restor|invert|back (in)?to|recover)", re.I)
+MAX_NOTES = 12
 
 
 def assertable(entries):
@@ -55,6 +59,7 @@ class DefectFinder:
         self.module = analysis.module
         self.source = analysis.source.decode("utf-8", "replace").splitlines()
         self.found = []
+        self.notes = []  # pairs of a call and what is odd about it: less than a defect
         self.errors = set()
         self.calls = set()
 
@@ -91,7 +96,21 @@ class DefectFinder:
             name, message, line = outcome.error
             if name in INTERNAL_ERRORS and line and self._has_documented_types(case) and not self._is_expected_error(case, outcome.error):
                 self.errors.add((case.target, name, line))
-                self._add_defect("internal error", case, "%s: %s" % (name, message), line)
+                what = "%s: %s" % (name, message)
+                if self._is_plausible(case):
+                    self._add_defect("internal error", case, what, line)
+                else:
+                    self.notes.append((call_text(case.data()), "raises " + what))
+
+    def _is_plausible(self, case):
+        """Whether people pass such values: nothing that is called back, and the kinds that examples and call sites show."""
+        if any(self._is_function(source) for source in expected_errors.sources(case)):
+            return False  # what it raises is the caller's
+        return plausible(case, self.targets[case.target]) and plausible_setup(case, self.targets)
+
+    def _is_function(self, source):
+        plain, _ = literal(source)
+        return not plain and callable(self.search.value_of(source))
 
     def _has_documented_types(self, case):
         """Whether all arguments have the documented kind of their parameter."""
@@ -122,36 +141,52 @@ class DefectFinder:
         if target is None:
             return False
         return all(
-            parameter is not None and parameter.documented and source_fits(source, parameter.kinds[0][0])
-            for parameter, source in _with_parameters(args, target))
+            parameter is not None and parameter.documented and parameter.style != "many" and source_fits(source, parameter.kinds[0][0])
+            for parameter, source in with_parameters(args, target))
 
     def _examples(self):
         """Examples in docstrings that show something else."""
-        checker = doctest.OutputChecker()
-        flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-        for source, want, known, preceding in self.examples.doctests:
-            found = self.examples.resolved(source, known)
-            if found is None:
+        runner = self.search.runner
+        failing, passed = doctests.failures(self.module, runner.guard, self.search.report.is_late)
+        # When most examples fail, nobody runs them: they are sketches.
+        kept = len(failing) <= max(1, passed)
+        for failure in failing:
+            target = self._target_of(failure)
+            if target is None:
                 continue
-            if "Traceback" in want:
-                continue
-            shown, printed = self._shown(found)
-            if shown is None or checker.check_output(want, shown, flags):
-                continue
-            target = self._target_in(found)
-            if target is None or not printed and _equal(self.search.runner, want, found):
-                continue
-            # An example may depend on the effects of earlier ones.
-            in_place = self._shown_after(preceding, source)
-            if in_place is None or checker.check_output(want, in_place, flags):
-                continue
-            self.calls.add(found)
-            what = "shows %s, but its docstring says %s" % (shown.strip(), want.strip())
-            self._add_defect("example disagrees", Case(target, []), what, self._line_of(source), _example_test(found, want, printed), found)
+            call = self._alone(failure) or failure.source
+            what = "shows %s, but its docstring says %s" % (failure.got.strip(), failure.want.strip())
+            self.calls.add(call)
+            if kept and doctests.is_exact(failure):
+                test = self._example_test(failure)
+                self._add_defect("example disagrees", Case(target, []), what, failure.line, test, call)
+            else:
+                self.notes.append((call, what))
 
-    def _line_of(self, example):
-        shown = ">>> " + example.split("\n")[0]
-        return next((number for number, line in enumerate(self.source, 1) if shown in line), 0)
+    def _target_of(self, failure):
+        """The target whose docstring has the example, or that the example calls."""
+        key = failure.name[len(self.module.__name__) + 1:]
+        if key in self.targets and self.targets[key].public:
+            return key
+        called = (key for key, target in self.targets.items() if target.name + "(" in failure.source and target.public)
+        return next(called, None)
+
+    def _alone(self, failure):
+        """The example as an expression that needs no other example, or None."""
+        call = self.examples.resolved(failure.source, {})
+        if call is None:
+            return None
+        shown, _ = self._shown(call)
+        return call if shown is not None and shown.split() == failure.got.split() else None
+
+    def _example_test(self, failure):
+        """The body of a test that fails until the example is right."""
+        call = self._alone(failure)
+        if call is not None:
+            return _example_test(call, failure.want, self._shown(call)[1])
+        return ("    tests = doctest.DocTestFinder().find(importlib.import_module(%r))\n"
+                "    [test] = [test for test in tests if test.name == %r]\n"
+                "    assert doctest.DocTestRunner().run(test).failed == 0" % (self.module.__name__, failure.name))
 
     def _shown(self, source):
         """The text that doctest compares, which is the output of an expression and its value. And whether there is output."""
@@ -167,29 +202,6 @@ class DefectFinder:
         except BaseException:
             return None, False
 
-    def _shown_after(self, preceding, source):
-        """What an example shows after the preceding ones of its docstring, or None when it fails."""
-        namespace = dict(vars(self.module))
-
-        def show(statements):
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile(statements, "<example>", "single"), namespace)
-            return output.getvalue()
-
-        def run():
-            for statements in preceding:
-                try:
-                    show(statements)
-                except Exception:
-                    pass  # examples may show errors
-            return show(source)
-
-        try:
-            return self.search.runner.guard.call(run, EXAMPLE_SECONDS)
-        except BaseException:
-            return None
-
     def _value(self, source):
         runner = self.search.runner
         try:
@@ -197,12 +209,6 @@ class DefectFinder:
             return "returns", repr(value)
         except BaseException:
             return "raises", None
-
-    def _target_in(self, source):
-        for key, target in self.targets.items():
-            if target.name + "(" in source and target.public:
-                return key
-        return None
 
     def _round_trips(self):
         """Pairs of functions whose names say that they undo each other."""
@@ -234,7 +240,8 @@ class DefectFinder:
             call = "%s(%s)" % (self._callable_text(other), there)
             how, shown = self._value(call)
             written, was = self._value(there), self._value(source)
-            if written[0] != "returns" or was[0] != "returns" or how == "returns" and _is_rounded(was[1], written[1], shown):
+            if written[0] != "returns" or was[0] != "returns" or how == "returns" and (
+                    _is_rounded(was[1], written[1], shown) or _is_reordered(was[1], shown)):
                 continue
             if how == "returns" and _equal(self.search.runner, source, call):
                 successes += 1
@@ -243,32 +250,25 @@ class DefectFinder:
         # When hardly anything comes back, the names are a coincidence.
         if failures and successes >= max(3, len(failures) // 10):
             case, call, shown = min(failures, key=lambda item: (item[2] == "an error", len(item[1])))
-            self._add_defect("round trip", case, "%s returns %s" % (call, shown), test="    assert %s == %s" % (call, case.args[0][1]))
+            case = Case(case.target, case.args, case.receiver)  # the calls before it do not matter
+            what = "%s returns %s" % (call, shown)
+            if self._promises(target, other):
+                self._add_defect("round trip", case, what, test="    assert %s == %s" % (call, case.args[0][1]))
+            else:
+                self.notes.append((call, "returns %s, and nothing says whether it should return its argument" % shown))
+
+    def _promises(self, target, other):
+        """Whether the documentation of one of two functions says that they undo each other."""
+        for one, two in ((target, other), (other, target)):
+            things = [thing for thing in (one.function, one.owner) if thing is not None]
+            for doc in (inspect.getdoc(thing) or "" for thing in things):
+                if PROMISE.search(doc) and re.search(r"\b%s\b" % re.escape(two.name), doc):
+                    return True
+        return False
 
     def _fits_likeliest_kind(self, case):
         target = self.targets[case.target]
         return source_fits(case.args[0][1], target.parameters[0].kinds[0][0])
-
-
-def plausible(case, target):
-    """Whether the arguments are of kinds that somebody passes, or that the code seems to expect."""
-    for parameter, source in _with_parameters(case.args, target):
-        if parameter is None:
-            return False
-        likely = list(parameter.observed_kinds) or [kind for kind, _ in parameter.kinds[:2] if kind != ANY]
-        if ("plain",) not in likely and not any(source_fits(source, kind) for kind in likely):
-            return False
-    return True
-
-
-def _with_parameters(args, target):
-    """Pairs of a parameter and its argument."""
-    plain = [parameter for parameter in target.parameters if parameter.style == "plain"]
-    for position, (name, source) in enumerate(args):
-        if name is None:
-            yield (plain[position] if position < len(plain) else None), source
-        else:
-            yield next((parameter for parameter in target.parameters if parameter.name == name), None), source
 
 
 def one_argument(target):
@@ -276,7 +276,6 @@ def one_argument(target):
 
 
 def _example_test(call, want, printed):
-    """The body of a test that fails until the example is right."""
     if not printed:
         return "    assert repr(%s) == %r" % (call, want.strip())
     # As in doctest, the amount of white space does not matter.
@@ -298,6 +297,12 @@ def _is_rounded(was, written, came):
     if was == came or not all(isinstance(number, (int, float)) for number in numbers):
         return False
     return len(re.sub(r"\D", "", written).strip("0")) < len(re.sub(r"\D", "", was).strip("0"))
+
+
+def _is_reordered(was, came):
+    """Whether the same items came back in another order, or each once: then the order is not part of the value."""
+    values = [literal(text)[1] for text in (was, came)]
+    return all(isinstance(value, (list, tuple)) for value in values) and set(map(repr, values[0])) == set(map(repr, values[1]))
 
 
 def _equal(runner, want, source):

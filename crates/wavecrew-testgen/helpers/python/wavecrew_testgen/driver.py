@@ -9,8 +9,11 @@ import time
 
 from . import child_process, defects, expected_errors, fixtures, pytest_run, quarantine, stability
 from .formatting import format_file
+from .import_help import with_help
 from .import_paths import import_candidates
 from .render import Writer
+from .style import style_of
+from .test_files import ABOUT, TestFiles, is_named, publish
 
 RESTARTS = 8
 CRASHES_PER_TARGET = 2
@@ -20,7 +23,9 @@ BUSY_SECONDS = 60
 MAX_HANGS = 3  # that are confirmed
 SHORT_CALL = 0.003  # seconds; a call with smaller numbers that takes longer shows that time grows with them
 CONFIRM_SECONDS = 3.0  # before a call counts as endless
-SKIPPED_FOLDERS = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
+SEARCH_SHARE = 0.4  # of the time until the deadline
+PYTEST_SHARE = 0.35  # of the whole time, kept for the run of the tests
+LEAST_SECONDS = 1.5  # below this, nothing more is started
 MISSING = "the import fails: ModuleNotFoundError"
 
 
@@ -30,9 +35,12 @@ class Module:
     def __init__(self, request):
         self.request = request
         self.path = os.path.abspath(request["file"])
+        self.out = os.path.abspath(request["out"])
         self.import_candidates = import_candidates(self.path, request["root"], request.get("sys_path", []))
         self.name, self.import_root = self.import_candidates.pop(0)
         self.started = time.monotonic()
+        left = request.get("seconds_left")
+        self.deadline = None if left is None else self.started + left
         self.outcome = {
             "file": request["file"], "module": self.name, "written": [], "defects": [], "left_out": [],
             "lines": None, "mutants": None, "tests": 0, "seed": request["seed"],
@@ -49,6 +57,17 @@ class Module:
         self.autouse = []
         self.unusable_fixtures = {}
         self.parametrised = {}  # by fixture: its parametrised dependencies, with the value to use
+
+    def seconds_left(self):
+        """Wall time until the deadline."""
+        return float("inf") if self.deadline is None else self.deadline - time.monotonic()
+
+    def is_late(self):
+        return self.seconds_left() < LEAST_SECONDS
+
+    def must_run_tests(self):
+        """Whether the rest of the time is needed to run the tests."""
+        return self.deadline is not None and self.seconds_left() < PYTEST_SHARE * (self.deadline - self.started)
 
     def report_progress(self, what):
         print(json.dumps({"progress": what, "module": self.name}), flush=True)
@@ -75,6 +94,11 @@ class Module:
         }
         request.update(more)
         request["wall_seconds"] = request["seconds"] * BUSY_FACTOR + BUSY_SECONDS
+        if self.deadline is not None:
+            left = max(LEAST_SECONDS, self.seconds_left())
+            share = SEARCH_SHARE if request["mode"] == "search" else 1.0
+            request["wall_seconds"] = min(request["wall_seconds"], left * share)
+            request["longest"] = left
         return request
 
     def _example_root(self):
@@ -108,6 +132,9 @@ class Module:
         self._find_fixtures()
         left = self.request["budget"]
         for attempt in range(RESTARTS):
+            if self.is_late():
+                self.drop(self.name, "the time limit came before its search ended")
+                return None
             began = time.monotonic()
             ended = child_process.run(
                 self.child_request(
@@ -123,7 +150,7 @@ class Module:
                 self.outcome["module"] = self.name
                 continue
             if refused:
-                self.drop(self.name, refused["why"])
+                self.drop(self.name, with_help(refused["why"], self.name, self.request["root"]))
                 return None
             if ended.last_event("result"):
                 return ended.last_event("result")
@@ -156,6 +183,7 @@ class Module:
         if done is None or done["failure"]:
             if not ended.last_event("dropped"):
                 why = done["failure"] if done else "the process %s" % (ended.why or "fails")
+                why = with_help(why, self.name, self.request["root"])
                 self.drop("fixtures of %s" % paths[-1], "cannot be used by the search: %s" % why)
             return
         self.conftests, self.fixtures, self.autouse = paths, done["fixtures"], done["autouse"]
@@ -193,50 +221,64 @@ class Module:
                 self.drop(target, why)
         for name, why in sorted(result["wanted_fixtures"].items()):
             self.drop("fixture %s" % name, why)
+        for call, what in result["notes"]:
+            self.drop(call, what)
         self._report_defects(result)
         entries = defects.assertable(entries)
         if not entries:
-            feedback = self.request.get("feedback") or {}
-            asked = feedback.get("uncovered") or feedback.get("survivors")
             self.drop(
-                self.name, "nothing new was found for the open lines" if asked
+                self.name, "nothing new was found for the open lines" if self._has_open_lines()
                 else "no call had a result that a test can assert")
             return
         note = self._file_docstring()
-        writer = Writer(self.name, result["targets"], result["origin"], note, result["seeded"], self.parametrised)
-        path = self._new_test_path()
-        entries = self._passing(path, writer, self._without_failed_before(writer, entries))
+        files = TestFiles(self.out, self.name, self.request["root"])
+        style = style_of(self.request["root"], files.of_project + [self.path])
+        writer = Writer(self.name, result["targets"], result["origin"], note, self.parametrised, style.width)
+        entries, text = self._passing(files, writer, style, self._new_entries(files, writer, entries))
         if not entries:
             return
+        path = publish(self.out, files.name, text)
         self.outcome["tests"] = len(entries)
         self.outcome["written"].append({
             "path": path, "tests": [entry.test for entry in entries],
             "covers": list(dict.fromkeys(entry.case.target for entry in entries))})
 
-    def _without_failed_before(self, writer, entries):
-        """The entries without tests that failed in an earlier round: they would fail again."""
-        failing = set((self.request.get("feedback") or {}).get("failing") or ())
-        if not failing:
+    def _has_open_lines(self):
+        """Whether the previous round left lines or mutants of this module open."""
+        feedback = self.request.get("feedback") or {}
+        return bool(feedback.get("uncovered") or feedback.get("survivors"))
+
+    def _new_entries(self, files, writer, entries):
+        """The entries that assert something, without those of earlier rounds: kept, failed or refused, they would be again."""
+        entries = writer.asserting(entries)
+        feedback = self.request.get("feedback")
+        if not feedback:
             return entries
         writer.text(entries)  # names each test
-        kept = [entry for entry in entries if entry.test not in failing]
-        if len(kept) < len(entries):
-            self.drop(self.name, "%d tests failed in an earlier round" % (len(entries) - len(kept)))
-        return kept
+        for names, why in (
+                (feedback.get("failing"), "failed in an earlier round"),
+                (feedback.get("refused"), "were refused in an earlier round"),
+                (() if self._has_open_lines() else files.known_tests(), "exist already")):
+            kept = [entry for entry in entries if not is_named(entry.test, set(names or ()))]
+            if len(kept) < len(entries):
+                self.drop(self.name, "%d tests %s" % (len(entries) - len(kept), why))
+            entries = kept
+        return entries
 
     def _report_defects(self, result):
         """Reports suspected defects, with a test for each in a separate file."""
         found = list(result["defects"])
         for data in self.hangs[:MAX_HANGS]:
-            if self._hangs_again(data) and not self._time_grows_with_numbers(data):
+            if not self.must_run_tests() and self._hangs_again(data) and not self._time_grows_with_numbers(data):
                 what = "no result within %g s of processor time" % CONFIRM_SECONDS
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
                 self.drop(quarantine.call_text(data), "takes too long")
-        found = self._confirmed(found, result)
+        found = [] if self.must_run_tests() else self._confirmed(found, result)
         if not found:
             return
-        path, _ = self._quarantine(found, result)
+        text, _ = self._quarantine(found, result)
+        path = publish(self.out, lambda number: quarantine.file_name(self.name, number), format_file(text))
         for defect in found:
             self.outcome["defects"].append({
                 "kind": defect["kind"], "call": defect.get("call") or quarantine.call_text(defect["case"], self.fixtures),
@@ -244,19 +286,17 @@ class Module:
 
     def _quarantine(self, found, result):
         note = "Suspected defects in %s. The generator does not know the intended behaviour: review each one.\n" % self.name
-        os.makedirs(self.request["out"], exist_ok=True)
-        return quarantine.write(self.request["out"], self.name, found, result["origin"], note, self.fixtures)
+        return quarantine.render(found, result["origin"], note, self.fixtures)
 
     def _confirmed(self, found, result):
         """The defects that also show in a new process. Endless calls were confirmed in one already."""
         quick = [defect for defect in found if defect["kind"] != quarantine.ENDLESS]
         if not quick:
             return found
-        path, names = self._quarantine(quick, result)
-        failing = self._failing_tests(path)
-        os.remove(path)
+        text, names = self._quarantine(quick, result)
+        failing = self._failing_tests(text, "test_%s" % quarantine.file_name(self.name))
         if not isinstance(failing, set):
-            return found
+            return []
         calm = [defect for defect, name in zip(quick, names) if name not in failing]
         return [defect for defect in found if defect not in calm]
 
@@ -281,54 +321,33 @@ class Module:
     def _file_docstring(self):
         commit = self.request.get("commit")
         when = " as of commit %s" % commit if commit else ""
-        return ("Records how %s behaves%s (wavecrew offline, seed %d).\n\n"
-                "A failure means that behaviour changed, not that the change is wrong.\n" % (
-                    self.name, when, self.request["seed"]))
+        first = ABOUT % self.name + "%s (wavecrew offline, seed %d)." % (when, self.request["seed"])
+        return first + "\n\nA failure means that behaviour changed, not that the change is wrong.\n"
 
-    def _new_test_path(self):
-        short = self.name.split(".")[-1]
-        shape = "%s_behaviour%s_test.py" if self._uses_test_suffix() else "test_%s_behaviour%s.py"
-        number = 1
-        while True:
-            path = os.path.join(self.request["out"], shape % (short, "_%d" % number if number > 1 else ""))
-            if not os.path.exists(path):
-                break
-            number += 1
-        os.makedirs(self.request["out"], exist_ok=True)
-        return path
+    def _failing_tests(self, text, name):
+        seconds = min(pytest_run.PYTEST_SECONDS, self.seconds_left())
+        sys_path = self.request.get("sys_path", []) + [self.import_root]
+        return pytest_run.failing_tests(text, name, sys_path, self.conftest_paths, seconds)
 
-    def _uses_test_suffix(self):
-        """Whether the project names most of its test files `x_test.py`."""
-        front = back = 0
-        for folder, folders, files in os.walk(os.path.abspath(self.request["root"])):
-            folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in SKIPPED_FOLDERS)[:200]
-            front += sum(1 for name in files if name.startswith("test_") and name.endswith(".py"))
-            back += sum(1 for name in files if name.endswith("_test.py"))
-            if front + back > 500:
-                break
-        return back > front
-
-    def _failing_tests(self, path):
-        return pytest_run.failing_tests(path, self.request.get("sys_path", []) + [self.import_root], self.conftest_paths)
-
-    def _passing(self, path, writer, entries):
-        """Writes the file, runs it, and writes it again without failing tests."""
+    def _passing(self, files, writer, style, entries):
+        """The entries whose tests pass, and the text of their file."""
+        name = files.name()
         for _ in range(4):
             if not entries:
                 break
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(format_file(writer.text(entries)))
-            failing = self._failing_tests(path)
+            text = format_file(writer.text(entries), style)
+            failing = self._failing_tests(text, name)
             if not failing:
-                return entries
+                return entries, text
+            if failing is pytest_run.TOO_LATE:
+                self.drop(self.name, "%d tests were found, but not run before the time limit" % len(entries))
+                break
             if failing is True:
                 self.drop(self.name, "pytest cannot run a file that imports it")
-                os.remove(path)
-                return []
+                break
             self.drop(self.name, "%d generated tests failed" % len(failing))
             entries = [entry for entry in entries if not pytest_run.is_one_of(entry.test, failing)]
-        os.remove(path)  # no test remains, or some keep failing
-        return []
+        return [], None  # no test remains, or some keep failing
 
 
 def main(request_path):

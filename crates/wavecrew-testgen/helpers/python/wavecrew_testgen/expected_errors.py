@@ -6,6 +6,8 @@ from .literals import is_number, values_in
 
 # Replacements for large numbers, close together where time may double with each step.
 SHRUNK = (10 ** 7, 10 ** 6, 10 ** 5, 10 ** 4, 1000, 300, 100, 50, 36, 33, 30, 27, 24, 22, 20)
+# Methods that people expect to fail for a missing key or index.
+ACCESSORS = ("__getitem__", "__delitem__", "__setitem__", "__missing__", "pop", "popitem", "popleft", "remove", "index")
 SMALL = 50  # a recursion that fails for values of this size is endless
 
 
@@ -14,9 +16,13 @@ def is_expected_error(case, error, documentation):
     name, message, _ = error
     if re.search(r"\b%s\b" % name, documentation or ""):
         return True
+    if name in ("IndexError", "KeyError") and case.target.rpartition(".")[2] in ACCESSORS:
+        return True
     values = [value for source in sources(case) for value in values_in(source)]
     if name == "KeyError":
-        return any(repr(value) == message for value in values)
+        # Also a key that the code made from an argument, such as `text.upper()`.
+        key = message.strip("'\"").lower()
+        return any(repr(value) == message or isinstance(value, str) and key and key in value.lower() for value in values)
     if name == "ZeroDivisionError":
         return any(is_number(value) and value == 0 for value in values)
     if name == "IndexError":

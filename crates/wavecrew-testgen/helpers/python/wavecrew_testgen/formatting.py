@@ -1,17 +1,17 @@
-"""Formats test files: double quotes, and long lines split at their brackets. Other layout stays as it is.
-"""
+"""Formats test files: the project's quotes, and long lines split at their brackets. Other layout stays as it is."""
 import ast
 import io
 import tokenize
 
-WIDTH = 88
+from .style import DEFAULT_WIDTH, Style
+
 OPENING, CLOSING = "([{", ")]}"
 
 
-def format_file(text):
+def format_file(text, style=Style()):
     """The formatted program, or the original when formatting would change its meaning."""
     try:
-        made = _wrapped(_quoted(text))
+        made = _wrapped(_quoted(text, style.quote), style.width)
         return made if ast.dump(ast.parse(made)) == ast.dump(ast.parse(text)) else text
     except (SyntaxError, ValueError, tokenize.TokenError):
         return text
@@ -21,26 +21,29 @@ def _tokens(text):
     return list(tokenize.generate_tokens(io.StringIO(text).readline))
 
 
-def _quoted(text):
-    """Uses double quotes where they need no more escapes."""
+def _quoted(text, quote):
+    """Uses these quotes where they need no more escapes."""
     lines = text.split("\n")
     for token in reversed(_tokens(text)):
         (row, start), (last, end) = token.start, token.end
         if token.type == tokenize.STRING and row == last:
             line = lines[row - 1]
-            lines[row - 1] = line[:start] + _double(token.string) + line[end:]
+            lines[row - 1] = line[:start] + _requoted(token.string, quote) + line[end:]
     return "\n".join(lines)
 
 
-def _double(string):
-    prefix, _, body = string.partition("'")
-    if not string.endswith("'") or '"' in string or not (prefix == "" or prefix.isalpha()):
+def _requoted(string, quote):
+    other = "'" if quote == '"' else '"'
+    prefix, _, body = string.partition(other)
+    if not string.endswith(other) or quote in string or body.startswith(other) and len(body) > 1:
+        return string
+    if not (prefix == "" or prefix.isalpha()):
         return string
     body = body[:-1]
-    return prefix + '"' + (body if "r" in prefix.lower() else body.replace("\\'", "'")) + '"'
+    return prefix + quote + (body if "r" in prefix.lower() else body.replace("\\" + other, other)) + quote
 
 
-def _wrapped(text):
+def _wrapped(text, width):
     inside = set()  # rows of multi-line strings
     for token in _tokens(text):
         if token.type == tokenize.STRING and token.start[0] != token.end[0]:
@@ -48,30 +51,30 @@ def _wrapped(text):
     made = []
     for row, line in enumerate(text.split("\n"), 1):
         content = line.lstrip(" ")
-        made += [line] if row in inside or len(line) <= WIDTH else split_line(content, len(line) - len(content))
+        made += [line] if row in inside or len(line) <= width else split_line(content, len(line) - len(content), width)
     return "\n".join(made)
 
 
-def split_line(content, indent):
+def split_line(content, indent, width=DEFAULT_WIDTH):
     """One line as several, each with its indentation."""
-    if indent + len(content) <= WIDTH:
+    if indent + len(content) <= width:
         return [" " * indent + content]
     groups = _groups(content)
     last = groups[-1] if groups else None
     ends = last is not None and content[last[1] + 1:] in ("", ",", ":", "),")
     if content.startswith("assert ") and (not ends or last[1] == last[0] + 1):
-        return _in_brackets(content, indent)
+        return _in_brackets(content, indent, width)
     if not ends or last[1] == last[0] + 1:
         return [" " * indent + content]
     head, body, tail = content[:last[0] + 1], content[last[0] + 1:last[1]].rstrip(","), content[last[1]:]
     parts, called = _parts(body), _is_call(head)
-    if indent + 4 + len(body) <= WIDTH and (called or len(parts) == 1):
+    if indent + 4 + len(body) <= width and (called or len(parts) == 1):
         rows = [" " * (indent + 4) + body]
     else:
         rows = []
         for part in parts:
             # A comma after a single part would make it a tuple.
-            rows += split_line(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4)
+            rows += split_line(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4, width)
     return [" " * indent + head] + rows + [" " * indent + tail]
 
 
@@ -81,17 +84,17 @@ def _is_call(head):
     return before.isalnum() or before in tuple("_)]")
 
 
-def _in_brackets(content, indent):
+def _in_brackets(content, indent, width):
     """An assertion in brackets, with the operator on a second line when needed."""
     claim = content[len("assert "):]
     inner = indent + 4
-    if inner + len(claim) <= WIDTH:
+    if inner + len(claim) <= width:
         rows = [" " * inner + claim]
     else:
         at = _operator(claim)
         if at is None:
             return [" " * indent + content]
-        rows = split_line(claim[:at].rstrip(), inner) + split_line(claim[at:], inner)
+        rows = split_line(claim[:at].rstrip(), inner, width) + split_line(claim[at:], inner, width)
     return [" " * indent + "assert ("] + rows + [" " * indent + ")"]
 
 

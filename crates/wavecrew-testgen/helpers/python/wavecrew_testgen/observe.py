@@ -4,10 +4,12 @@ A fact is a tuple of an expression with `{}` for the value, an operator and the 
 a stable source are described by their public attributes.
 """
 import collections
+import collections.abc
 import datetime
 import decimal
 import enum
 import fractions
+import itertools
 import math
 import pathlib
 import re
@@ -18,8 +20,9 @@ from . import clock
 
 MAX_ITEMS = 40
 MAX_TEXT = 600
-MAX_FACTS = 12
+MAX_FACTS = 8
 MAX_DEPTH = 4
+MAX_CONTENTS = 10
 ROUNDED = 6
 
 STANDARD = {
@@ -192,21 +195,48 @@ class Facts:
         if kind.__module__ in ("builtins", "typing", "types"):
             return tuple(facts)
         for name, item in public_attributes(value):
-            facts.extend(self.of(item, "%s.%s" % (place, name), depth + 1))
-        if defines(kind, "__len__"):
-            facts.extend(self._try(lambda: ("len(%s)" % place, "==", str(len(value)))))
+            found = self.of(item, "%s.%s" % (place, name), depth + 2)
+            facts.extend(fact for fact in found if fact[1] != "type")  # the state of an object, not that of its parts
+        facts.extend(self.contents(value, place))
         for method in ("__str__", "__repr__"):
             if defines(kind, method):
                 name = method.strip("_")
-                facts.extend(self._try(lambda: self.of(getattr(value, method)(), "%s(%s)" % (name, place), 2)[0]))
+                shown = self._try(lambda: self.of(getattr(value, method)(), "%s(%s)" % (name, place), 2)[0])
+                facts.extend(fact for fact in shown if fact[1] != "type")
                 break
         return tuple(facts[:MAX_FACTS])
+
+    def contents(self, value, place):
+        """The fact about what a container holds, or about its length."""
+        try:
+            shown = contents(value)
+            if shown is not None:
+                return [("%s(%s)" % (shown[0], place), "==", self.source(shown[1]))]
+        except Exception:  # the code under test, or items without a stable source
+            pass
+        if not defines(type(value), "__len__"):
+            return []
+        return self._try(lambda: ("len(%s)" % place, "==", str(len(value))))
 
     def _try(self, make):
         try:
             return [make()]
         except Exception:
             return []
+
+
+def contents(value):
+    """What a container holds, as the function that shows it and its result. None for other objects, and for long ones."""
+    kind = type(value)
+    if not (defines(kind, "__iter__") or isinstance(value, (dict, list, set))) or not hasattr(kind, "__len__"):
+        return None
+    if len(value) > MAX_CONTENTS:
+        return None
+    if isinstance(value, collections.abc.Mapping) or hasattr(kind, "keys") and hasattr(kind, "__getitem__"):
+        return "dict", dict(value)
+    if isinstance(value, collections.abc.Set):
+        return "set", set(value)
+    return "list", list(itertools.islice(iter(value), MAX_CONTENTS + 1))
 
 
 def _type_name(value):

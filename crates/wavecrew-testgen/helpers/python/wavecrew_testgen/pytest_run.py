@@ -9,19 +9,23 @@ from . import child_process, fixtures
 from .import_paths import module_name_and_folder
 
 PYTEST_SECONDS = 400
+TOO_LATE = "too late"
 
 
-def failing_tests(path, sys_path, conftests):
-    """Names of tests that do not pass; None without pytest, True when pytest cannot run the file.
+def failing_tests(text, name, sys_path, conftests, seconds=PYTEST_SECONDS):
+    """Names of tests in a text that do not pass; None without pytest, True when pytest cannot run the file, or `TOO_LATE`.
 
     The conftest files apply as in the project. When pytest does not start with them, it runs without.
     """
-    found = _run(path, sys_path, conftests)
-    return _run(path, sys_path, []) if found is None and conftests else found
+    found = _run(text, name, sys_path, conftests, seconds)
+    return _run(text, name, sys_path, [], seconds) if found is None and conftests else found
 
 
-def _run(path, sys_path, conftests):
+def _run(text, name, sys_path, conftests, seconds):
     with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
         report = os.path.join(folder, "junit.xml")
         env = child_process.environment(7, "Asia/Tokyo")
         env["HOME"] = folder
@@ -36,9 +40,11 @@ def _run(path, sys_path, conftests):
         env["PYTHONPATH"] = os.pathsep.join(sys_path)
         try:
             ran = subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL, timeout=PYTEST_SECONDS)
+                                 stderr=subprocess.DEVNULL, timeout=max(1.0, seconds))
             tree = xml.etree.ElementTree.parse(report)
-        except (OSError, subprocess.TimeoutExpired, xml.etree.ElementTree.ParseError):
+        except subprocess.TimeoutExpired:
+            return TOO_LATE
+        except (OSError, xml.etree.ElementTree.ParseError):
             return None
         names = set()
         for test in tree.iter("testcase"):

@@ -1,6 +1,4 @@
 """Suspected defects as calls, and as failing tests in a file that pytest does not collect."""
-import os
-
 from . import naming
 from .cases import Case, arguments, method_call
 from .names import STANDARD, fixtures_used, used_names
@@ -27,14 +25,23 @@ def _source_lines(case):
     return lines
 
 
-def write(folder, module, found, origin, note, fixtures=()):
-    """Writes a file with a failing test per suspected defect. Its name keeps pytest from collecting it.
+def _test_names(case, defect):
+    """Names for the test of a defect, the shortest first."""
+    base = "test_%s_%s" % (naming.snake(case.target), naming.snake(defect["kind"]))
+    return [base] + ["%s_%s" % (base, naming.slug(text, 40)) for text in (arguments(case.args), defect["what"]) if naming.slug(text, 40)]
 
-    Returns its path and the names of the tests."""
+
+def file_name(module, number=1):
+    """A name that keeps pytest from collecting the file."""
+    return "quarantine_%s%s.py" % (module.replace(".", "_"), "_%d" % number if number > 1 else "")
+
+
+def render(found, origin, note, fixtures=()):
+    """The text of a file with a failing test per suspected defect, and the names of the tests."""
     taken, names, bodies = set(), [], []
     for defect in found:
         case = Case.of(defect["case"])
-        name = naming.unique("test_%s_%s" % (naming.snake(case.target), naming.snake(defect["kind"])), taken)
+        name = naming.unique(_test_names(case, defect), taken)
         names.append(name)
         body = defect.get("test")
         if not body:
@@ -46,14 +53,11 @@ def write(folder, module, found, origin, note, fixtures=()):
         bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(used_fixtures), " ".join(defect["what"].split())[:150], body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)
-    lines = ["import %s" % name for name in STANDARD + ("signal",) if name in used and name not in origin]
+    lines = ["import %s" % name for name in STANDARD + ("doctest", "importlib", "signal") if name in used and name not in origin]
     groups = ["\n".join(lines)] + ["import pytest"] * ("pytest" in used)
     homes = {}
     for name in sorted(used):
         if name in origin:
             homes.setdefault(origin[name], []).append(name)
     groups.append("\n".join("from %s import %s" % (home, ", ".join(names)) for home, names in sorted(homes.items())))
-    path = os.path.join(folder, "quarantine_%s.py" % module.replace(".", "_"))
-    with open(path, "w", encoding="utf-8") as file:
-        file.write('"""%s"""\n\n%s\n\n\n%s\n' % (note, "\n\n".join(filter(None, groups)), text))
-    return path, names
+    return '"""%s"""\n\n%s\n\n\n%s\n' % (note, "\n\n".join(filter(None, groups)), text), names

@@ -3,10 +3,12 @@ import ast
 import re
 
 from . import naming
-from .cases import arguments, method_call, subject_name
+from .assertions import asserts
+from .cases import arguments, method_call, method_statement, subject_name
 from .names import STANDARD, fixtures_used, used_names
+from .style import DEFAULT_WIDTH
 
-WIDTH = 88
+MAX_NAME = 100
 MEMBER = re.compile(r"[A-Z]\w*\.[A-Z][A-Z0-9_]*$")  # a member of an enumeration, which needs no construction
 RESERVED = {"request", "capsys", "tmp_path", "monkeypatch", "pytest", "expected", "message", "result"}
 
@@ -17,22 +19,27 @@ class Entry:
     def __init__(self, number, case, outcome, target):
         self.number = number
         self.case = case
-        self.how, self.facts, self.wrap, self.why, self.explicit, self.error = outcome
+        self.how, self.facts, self.wrap, self.why, self.explicit, self.error, self.random = outcome
         self.facts = [tuple(fact) for fact in self.facts]
         self.target = target
         self.test = None
 
 
 class Writer:
-    def __init__(self, module, targets, origin, docstring, seeded, fixtures=()):
+    def __init__(self, module, targets, origin, docstring, fixtures=(), width=DEFAULT_WIDTH):
         self.module = module
         self.targets = targets
         self.origin = origin
         self.docstring = docstring
-        self.seeded = seeded
+        self.width = width
         self.parametrised = dict(fixtures)  # by fixture: its parametrised dependencies, with the value to use
         self.fixtures = frozenset(fixtures)
         self.taken = set()
+
+    def asserting(self, entries):
+        """The entries whose tests assert something that can fail."""
+        self.taken = set(self.origin)
+        return [entry for entry in entries if asserts(self._single(entry))]
 
     def text(self, entries):
         """The whole file. Sets `test` of each entry to the id of its test."""
@@ -46,7 +53,8 @@ class Writer:
                 groups[key] = []
                 order.append(key)
             groups[key].append(entry)
-        order.sort(key=lambda key: (list(self.targets).index(key[0]), 0 if key[1] != "single" else 1))
+        position = {target: number for number, target in enumerate(self.targets)}
+        order.sort(key=lambda key: (position[key[0]], 0 if key[1] != "single" else 1))
         for key in order:
             group = groups[key]
             if key[1] in ("returns", "raises") and len(group) > 1:
@@ -67,10 +75,10 @@ class Writer:
         if plain and entry.how == "returns" and len(entry.facts) == 1 and entry.facts[0][0] == "{}":
             fact = entry.facts[0]
             if fact[1] == "==" or fact[2] in ("True", "False"):
-                return (case.target, "returns", names, entry.wrap, fact[1])
+                return (case.target, "returns", names, entry.wrap, fact[1], entry.random)
         if plain and entry.how == "raises":
             fact = entry.facts[0]
-            return (case.target, "raises", names, entry.wrap, fact[1], bool(fact[2]))
+            return (case.target, "raises", names, entry.wrap, fact[1], bool(fact[2]), entry.random)
         return (case.target, "single", entry.number)
 
     # -- tables ------------------------------------------------------------------------------------------------------
@@ -80,7 +88,7 @@ class Writer:
         columns = self._columns(first)
         call = first.wrap.format("%s(%s)" % (
             first.target["qualified_name"], arguments([(n, c) for (n, _), c in zip(first.case.args, columns)])))
-        name = naming.unique(self._name(first, how), self.taken)
+        name = naming.unique(self._table_names(first), self.taken)
         rows, ids = [], set()
         for entry in group:
             cells = [source for _, source in entry.case.args]
@@ -88,7 +96,7 @@ class Writer:
                 cells.append(entry.facts[0][2])
             elif first.facts[0][2]:
                 cells.append(naming.pattern(entry.facts[0][2]))
-            word = naming.unique("_".join(naming.describe(s) for _, s in entry.case.args)[:60] or "case", ids)
+            word = naming.unique(_row_ids(entry), ids)
             entry.test = "%s[%s]" % (name, word)
             rows.append('        pytest.param(%s, id="%s"),' % (", ".join(cells), word))
         if how == "returns":
@@ -99,7 +107,7 @@ class Writer:
             body = "    with pytest.raises(%s, match=message):\n        %s" % (first.facts[0][1], call)
         else:
             body = "    with pytest.raises(%s):\n        %s" % (first.facts[0][1], call)
-        if self.seeded:
+        if first.random:
             body = "    random.seed(0)\n" + body
         listed = '"%s"' % columns[0] if len(columns) == 1 else "(%s)" % ", ".join('"%s"' % c for c in columns)
         return "@pytest.mark.parametrize(\n    %s,\n    [\n%s\n    ],\n)\ndef %s(%s):\n%s" % (
@@ -139,10 +147,10 @@ class Writer:
 
     def _single(self, entry):
         case, target = entry.case, entry.target
-        lines = ["random.seed(0)"] if self.seeded else []
+        lines = ["random.seed(0)"] if entry.random else []
         fixtures = fixtures_used(case, self.fixtures)
         columns = self._columns(entry)
-        shown = {re.sub(r"^@(len\()?|[.)].*$", "", fact[0]) for fact in entry.facts if fact[0].startswith("@")}
+        shown = {re.sub(r"^@(\w+\()?|[.)].*$", "", fact[0]) for fact in entry.facts if fact[0].startswith("@")}
         args = []
         for index, ((name, source), column) in enumerate(zip(case.args, columns)):
             if "a%d" % index in shown:
@@ -152,11 +160,7 @@ class Writer:
             args.append((name, source))
         call = self._call(case, target, args, lines, "subject" in shown)
         subject = self._subject(case, target) if case.receiver is not None else ""
-        name = self._name(entry, "single")
-        if name in self.taken and case.receiver is not None:
-            made = naming.slug(case.receiver.partition("(")[2] or case.receiver, 24)
-            name = "%s_on_%s" % (name, made) if made else name
-        name = naming.unique(name, self.taken)
+        name = naming.unique(self._single_names(entry), self.taken)
         if entry.how == "raises":
             fact = entry.facts[0]
             match = ", match=%s" % naming.pattern(fact[2]) if fact[2] else ""
@@ -180,7 +184,7 @@ class Writer:
                 continue
             place = place[1:]
             argument = re.match(r"a(\d+)(?=\.|$)", place)
-            if place.startswith(("subject", "len(subject")):
+            if re.match(r"(\w+\()?subject\b", place):
                 place = place.replace("subject", subject, 1)
             elif argument:
                 place = columns[int(argument.group(1))] + place[argument.end():]
@@ -203,17 +207,13 @@ class Writer:
             if name != subject:
                 lines.append("%s = %s" % (name, subject))
             for step, step_args in case.steps:
-                lines.append(method_call(name, step, step_args))
+                lines.append(method_statement(name, step, step_args))
             subject = name
         if target["how"] == "property":
             return "%s.%s" % (subject, target["name"])
         if target["how"] == "setter":
             return "%s.%s = %s" % (subject, target["name"], args[0][1])
-        if target["name"] == "__setitem__" and len(args) == 2:
-            return "%s[%s] = %s" % (subject, args[0][1], args[1][1])
-        if target["name"] == "__delitem__" and len(args) == 1:
-            return "del %s[%s]" % (subject, args[0][1])
-        return method_call(subject, target["name"], args)
+        return method_statement(subject, target["name"], args)
 
     def _result(self, entry, call, lines):
         own = [fact for fact in entry.facts if not fact[0].startswith("@")]
@@ -228,8 +228,12 @@ class Writer:
         elif len(own) == 1:
             lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
-            lines.append("result = " + call)
-            lines.extend(self._assertion(place.format("result"), op, exp) for place, op, exp in own)
+            name = "result"
+            if entry.target["how"] == "class":
+                name = subject_name(entry.target["owner"])
+                own = [fact for fact in own if fact[1] != "type" or len(own) == 1]  # a constructor returns its class
+            lines.append("%s = %s" % (name, call))
+            lines.extend(self._assertion(place.format(name), op, exp) for place, op, exp in own)
         return rest
 
     def _assertion(self, place, operator, expected):
@@ -241,7 +245,36 @@ class Writer:
             return "assert type(%s).__name__ == %r" % (place, expected)
         return "assert %s %s %s" % (place, operator, expected)
 
-    def _name(self, entry, how):
+    def _single_names(self, entry):
+        """Names for a single test, the shortest first."""
+        case = entry.case
+        base = self._name(entry)
+        sources = [source for _, source in case.args]
+        described = naming.slug("_".join(map(naming.describe, sources[:2])), 30)
+        short = "%s_for_%s" % (base, described) if described else base
+        names = [short]
+        made = naming.slug((case.receiver or "").partition("(")[2] or case.receiver or "", 24)
+        if made:
+            names.append("%s_on_%s" % (short, made))
+        if sources:
+            names.append("%s_for_%s" % (base, "_and_".join(map(naming.detail, sources))))
+        results = [naming.describe(fact[2]) for fact in entry.facts if fact[0] != "raises"]
+        names += ["%s_gives_%s" % (name, results[0]) for name in list(names) if results]
+        if case.steps:
+            steps = [word for step, args in case.steps for word in [step.strip("_")] + [naming.describe(s) for _, s in args]]
+            names.append("%s_after_%s" % (short.replace("_after_", "_"), naming.slug("_".join(steps), 60)))
+        return [re.sub(r"_+", "_", name)[:MAX_NAME].rstrip("_") for name in names]
+
+    def _table_names(self, entry):
+        """Names for a table, the shortest first."""
+        short = self._name(entry)
+        names = [short, "%s_with_%d_arguments" % (short, len(entry.case.args))]
+        if entry.how == "raises":
+            return names + ["%s_with_message" % short, "%s_with_message_and_%d_arguments" % (short, len(entry.case.args))]
+        words = ["flags" if entry.facts[0][1] == "is" else "values"] + ["items"] * (entry.wrap != "{}")
+        return names + ["%s_%s" % (name, "_".join(words)) for name in names]
+
+    def _name(self, entry):
         """The name of a test, such as `test_slugify_with_separator` or `test_parse_raises_value_error`."""
         target = entry.target
         base = naming.snake(target["qualified_name"].replace("__", ""))
@@ -258,12 +291,7 @@ class Writer:
             parts.append("after_" + "_and_".join(list(before)[:2]))
         if entry.how == "raises":
             parts.append("raises_" + naming.snake(entry.facts[0][1].split(".")[-1]))
-        if how == "single":
-            sources = [source for _, source in entry.case.args]
-            described = "_".join(naming.describe(source) for source in sources[:2])
-            if described:
-                parts.append("for_" + naming.slug(described, 30))
-        return re.sub(r"_+", "_", "_".join(parts))[:90].rstrip("_")
+        return re.sub(r"_+", "_", "_".join(parts))[:MAX_NAME].rstrip("_")
 
     # -- the top of the file -----------------------------------------------------------------------------------------
 
@@ -283,7 +311,7 @@ class Writer:
         imports = []
         for home in sorted(homes):
             line = "from %s import %s" % (home, ", ".join(homes[home]))
-            if len(line) > WIDTH:
+            if len(line) > self.width:
                 line = "from %s import (\n    %s,\n)" % (home, ",\n    ".join(homes[home]))
             imports.append(line)
         if imports:
@@ -291,6 +319,15 @@ class Writer:
         if "asyncio.run(collect(" in body:
             text += "\n\n\nasync def collect(items):\n    return [item async for item in items]"
         return text
+
+
+def _row_ids(entry):
+    """Ids for a row of a table, the shortest first."""
+    sources = [source for _, source in entry.case.args]
+    short = "_".join(map(naming.describe, sources))[:60].rstrip("_") or "case"
+    longer = "_and_".join(map(naming.detail, sources))[:90].rstrip("_")
+    result = [naming.describe(fact[2]) for fact in entry.facts if fact[0] != "raises"] or [naming.slug(entry.facts[0][2], 40)]
+    return [short, longer] + ["%s_gives_%s" % (word, result[0]) for word in (short, longer) if result[0]]
 
 
 def _is_expression(call):

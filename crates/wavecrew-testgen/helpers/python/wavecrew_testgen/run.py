@@ -2,6 +2,7 @@
 import asyncio
 import io
 import itertools
+import random
 import re
 import sys
 import types
@@ -14,7 +15,8 @@ from .process_state import ProcessState
 MAX_ITEMS = 30
 MAX_OUTPUT = 4000
 MAX_CACHED = 30000
-LENGTH = "@len(subject)"
+# Facts about the state of the object: its attributes, what it holds, its length.
+STATE = re.compile(r"@(subject\.|\w+\(subject\))")
 SIMPLE = (bool, int, float, str)
 ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice,
              itertools.accumulate, itertools.zip_longest, itertools.starmap, itertools.groupby, itertools.product,
@@ -24,7 +26,7 @@ ITERATORS = (types.GeneratorType, map, filter, zip, enumerate, reversed, itertoo
 class Outcome:
     """`how` is `returns`, `raises`, `hangs` or `refused`; `facts` are what a test asserts, in order."""
 
-    __slots__ = ("how", "facts", "wrap", "features", "why", "error", "explicit", "kind", "example")
+    __slots__ = ("how", "facts", "wrap", "features", "why", "error", "explicit", "kind", "example", "random", "idle", "odd")
 
     def __init__(self, how, facts=(), wrap="{}", why=None):
         self.how = how
@@ -36,6 +38,9 @@ class Outcome:
         self.explicit = False
         self.kind = None
         self.example = False
+        self.random = False  # whether it used random numbers
+        self.idle = False  # whether a method returned None and changed nothing
+        self.odd = False  # whether its arguments are of kinds that nobody seems to pass
 
     def same(self, other):
         return self.how == other.how and self.facts == other.facts and self.wrap == other.wrap
@@ -51,10 +56,10 @@ class Outcome:
 
     def places(self):
         """The facts about the state of the object."""
-        return frozenset(fact[0] for fact in self.facts if fact[0].startswith(("@subject.", LENGTH)))
+        return frozenset(fact[0] for fact in self.facts if STATE.match(fact[0]))
 
     def data(self):
-        return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error]
+        return [self.how, [list(fact) for fact in self.facts], self.wrap, self.why, self.explicit, self.error, self.random]
 
 
 class SetupFailed(Exception):
@@ -128,7 +133,8 @@ class Runner:
         sys.stdout = sys.stderr = out
         sys.setrecursionlimit(_stack_depth() + sandbox.MAX_RECURSION)
         if self.seeded:
-            self.namespace["random"].seed(0)
+            random.seed(0)
+            seeded_state = random.getstate()
         try:
             try:
                 self.tracer.features = set()
@@ -151,6 +157,7 @@ class Runner:
             if self.guard.refused is sandbox.THREAD_LEFT_RUNNING:
                 self.thread_leakers.add(case.target)
         outcome.features = features
+        outcome.random = self.seeded and random.getstate() != seeded_state
         if self.guard.written:
             written_files.clear(self.guard.folder)
         return outcome
@@ -194,6 +201,8 @@ class Runner:
                 arguments.append((name, "a%d" % index))
             if case.receiver is not None:
                 scope["subject"] = eval(self.compiled(case.receiver), self.namespace, fixture_values)
+                if not _has_method(scope["subject"], target):
+                    raise TypeError("an object of another class")
                 for step, args in case.steps:
                     self._step(scope["subject"], step, args, fixture_values)
         except Exception as error:
@@ -232,7 +241,12 @@ class Runner:
         if self.like is not None:
             extra.extend(self._state_at(scope.get("subject"), self.like.places()))
         elif case.receiver is not None and not target.is_read_only:
-            extra.extend(self._changed_state(scope["subject"], state, outcome.how == "returns" and outcome.kind is type(None)))
+            # None from a function that returns values is an answer, not a sign of an effect.
+            returns_none = outcome.how == "returns" and outcome.kind is type(None) and not target.returns_value
+            after = self._snapshot(scope["subject"])
+            outcome.idle = returns_none and after == state
+            if returns_none or after != state:
+                extra.extend(self._state_facts(scope["subject"], state, after))
         if self.guard.written:
             extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in arguments]))
         if out.closed:
@@ -291,17 +305,16 @@ class Runner:
         kind = type(error)
         name = self.names.exception_name(kind)
         explicit, line = self._is_explicit_raise(error)
+        try:
+            text = str(error)
+        except Exception:  # a __str__ of the project
+            text = ""
         message = ""
-        if explicit:
-            try:
-                text = str(error)
-                if not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
-                    message = text[:MAX_LENGTH]
-            except Exception:
-                pass
+        if explicit and not any(part in text for part in (" at 0x", self.guard.folder[:-1])):
+            message = text[:MAX_LENGTH]
         outcome = Outcome("raises", (("raises", name, message),), wrap)
         outcome.explicit = explicit
-        outcome.error = [kind.__name__, str(error)[:200], line]
+        outcome.error = [kind.__name__, text[:200], line]
         outcome.kind = kind
         return outcome
 
@@ -317,7 +330,8 @@ class Runner:
         if inside is None:
             return False, 0
         if last is not inside:
-            return False, inside[1]
+            # An error of a function that the caller passed says nothing about the project.
+            return False, 0 if last[0] == "<case>" else inside[1]
         lines = self.raises.get(last[0])
         if lines is None:
             lines = self.raises[last[0]] = argument_checks.lines_at(last[0])
@@ -332,11 +346,8 @@ class Runner:
                     values[name] = getattr(subject, name)
         return {name: self._try_source(value) for name, value in list(values.items())[:30] if isinstance(name, str)}
 
-    def _changed_state(self, subject, before, returns_none):
-        """Facts about a change: public attributes and properties, and some simple ones that stay the same."""
-        after = self._snapshot(subject)
-        if after == before and not returns_none:
-            return []
+    def _state_facts(self, subject, before, after):
+        """Facts about a change: public attributes and properties, what is held, or else some simple ones that stay the same."""
         facts, still = [], []
         for name, item in observe.public_attributes(subject)[:8]:
             same = name in after and after[name] == before.get(name)
@@ -344,13 +355,8 @@ class Runner:
                 continue
             found = self.facts.of(item, "@subject." + name, 2)
             (still if same else facts).extend(fact for fact in found if fact[1] != "type" and not (same and len(fact[2]) > 40))
-        return facts[:6] + still[:3] + self._length(subject)
-
-    def _length(self, subject):
-        try:
-            return [(LENGTH, "==", str(len(subject)))] if observe.defines(type(subject), "__len__") else []
-        except Exception:
-            return []
+        held = self._contents(subject)
+        return (facts[:6] or ([] if held else still[:3])) + held
 
     def _state_at(self, subject, places):
         if not places:
@@ -359,13 +365,26 @@ class Runner:
         for name, item in observe.public_attributes(subject)[:8]:
             if any(re.match(r"@subject\.%s\b" % name, place) for place in places):
                 facts.extend(self.facts.of(item, "@subject." + name, 2))
-        return facts + (self._length(subject) if LENGTH in places else [])
+        if any(place.endswith("(subject)") for place in places):
+            facts.extend(self._contents(subject))
+        return facts
+
+    def _contents(self, subject):
+        return [("@" + place, operator, source) for place, operator, source in self.facts.contents(subject, "subject")]
 
     def _try_source(self, value):
         try:
             return self.facts.source(value)
         except Exception:
             return None
+
+
+def _has_method(subject, target):
+    """Whether the object has the target itself, rather than another class's method of the same name."""
+    for base in type(subject).__mro__:
+        if target.name in vars(base):
+            return base is target.owner or target.owner is None
+    return isinstance(subject, target.owner) if isinstance(target.owner, type) else True
 
 
 def _is_mutable(value):

@@ -3,6 +3,7 @@
 from . import comparisons
 from .cases import Case
 from .classes import FIXTURE_SHARE
+from .plausibility import plausible, plausible_setup
 from .simplify import shorter_cases
 
 PER_PATH = 5
@@ -19,6 +20,8 @@ MAX_TYPE_CHECKED = 150
 PROBE_OPEN_EVERY = 2
 PROBE_DONE_EVERY = 8
 SWEPT_CASES = 2
+FIRST_CALLS = 4
+PER_STEP = 120  # queued cases that run after a batch
 
 
 class Search:
@@ -127,7 +130,13 @@ class Search:
         self._keep(case, outcome)
         return True
 
+    def rate(self, case, outcome):
+        """Notes how sensible a case is, for the selection."""
+        outcome.odd = not (plausible(case, self.targets[case.target]) and plausible_setup(case, self.targets))
+        return outcome
+
     def _keep(self, case, outcome):
+        self.rate(case, outcome)
         self.paths.setdefault((case.target, outcome.features), []).append(outcome.facts)
         self.pool[case] = outcome
         self.by_target.setdefault(case.target, []).append(case)
@@ -141,18 +150,14 @@ class Search:
 
     def _follow_probes(self, case, most=160):
         """Runs a case with probes and queues the cases that they suggest."""
-        target = self.targets[case.target]
-        values = []
-
-        def run():
-            self.runner.run(case, traced=False)
-
         try:
-            values = [None for _ in case.args]
-            probe = self.probes.watch(run)
+            self._queue_suggestions(case, self.probes.watch(lambda: self.runner.run(case, traced=False)), most)
         except Exception:
-            return
-        values = [self._value(source) for _, source in case.args]
+            pass  # probes compare objects of the project, whose methods may raise anything
+
+    def _queue_suggestions(self, case, probe, most):
+        target = self.targets[case.target]
+        values = [self.value_of(source) for _, source in case.args]
         fixed = [(known, kind) for value, kind in probe.checks for known in values if _same(known, value)]
         probe.checks = fixed[:20]
         given = {name for name, _ in case.args}
@@ -166,7 +171,8 @@ class Search:
             self.type_checked.update(one.key() for one in typed)
             self.queue.extend(typed)
 
-    def _value(self, source):
+    def value_of(self, source):
+        """The value of an expression, or None when it has none."""
         try:
             return self.runner.evaluate(source)
         except Exception:
@@ -284,6 +290,14 @@ class Search:
                 self.pool[case].example = True
             self._run_queue()
 
+    def call_each(self, targets):
+        """Calls each target a few times, also when little time is left, before some of them take most of it."""
+        for target in targets:
+            for _ in range(FIRST_CALLS):
+                case = self.new_case(target)
+                if case is not None:
+                    self.attempt(case)
+
     def try_fixtures_first(self):
         """Tries cases with the project's fixtures first, so that others are kept only if they add something."""
         self.classes.fixture_share = 1.0
@@ -332,7 +346,7 @@ class Search:
         safe = case.key() not in self.excluded and target.key not in self.hangs
         if not found and safe and self.rng.randrange(often) == 0:
             self._follow_probes(case, 30)  # coverage does not distinguish conditions on one line
-        self._run_queue()
+        self._run_queue(PER_STEP)
 
     def sweep(self, target):
         """Tries all numbers near those of successful calls, for conditions that few numbers meet."""
@@ -364,7 +378,7 @@ class Search:
                     break
             try:
                 self.step(target, missing)
-            except (ArithmeticError, TypeError, ValueError):
+            except Exception:
                 # An unexpected value must not lose what was found before.
                 self.stale[target.key] += 1
 

@@ -12,6 +12,7 @@ ROUNDS = 40
 MAX_TRIES = 75
 MAX_SIMPLIFIED = 30
 SIMPLE_WEIGHT = 25
+MISUSE = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError")
 
 
 def covering_cases(pool, lines=None):
@@ -58,6 +59,11 @@ def is_unintended_error(outcome):
     return outcome.how == "raises" and not outcome.explicit
 
 
+def is_misuse(outcome):
+    """An error that only says that the arguments are of the wrong type: nobody relies on it."""
+    return is_unintended_error(outcome) and outcome.error is not None and outcome.error[0] in MISUSE
+
+
 def _cover_greedily(pool, left, missing, kept):
     """Adds cases greedily until none adds anything. Updates `missing` and `kept`."""
     weighted = sorted(((weight(case, pool[case]), repr(case.key()), case) for case in left), key=lambda item: item[:2])
@@ -93,6 +99,10 @@ def weight(case, outcome):
         heavy += 300
     if is_private(case):
         heavy += 200
+    if outcome.odd:
+        heavy += 120
+    if outcome.idle:
+        heavy += 60  # a change of state shows more
     if any(fact[1] == "type" or fact[0] == "@cwd" for fact in outcome.facts):
         heavy += 20
     return heavy
@@ -117,6 +127,9 @@ class Selection:
         """The cases worth keeping. `more` is a pair of `ModuleCopies` and module mutants."""
         search = self.search
         pool = search.pool
+        for case in [case for case in pool if is_misuse(pool[case])]:
+            del pool[case]
+            search.by_target[case.target].remove(case)
         self.kept = covering_cases(pool, self.lines)
         self._simplify_kept()
         lines = {case: _lines(outcome, self.path) for case, outcome in pool.items()}
@@ -172,7 +185,7 @@ class Selection:
                 outcome = self.runner.run(smaller)
                 same_way = outcome.how == pool[case].how and is_unintended_error(outcome) == is_unintended_error(pool[case])
                 if same_way and enough(smaller, outcome) and self.runner.run(smaller, traced=False).same(outcome):
-                    pool.setdefault(smaller, outcome)
+                    pool.setdefault(smaller, self.search.rate(smaller, outcome))
                     case, changed = smaller, True
                     break
         return case
@@ -300,10 +313,10 @@ class Selection:
                         differing.append((case, outcome, found))
         finally:
             self.replacer.restore()
-        differing.sort(key=lambda item: weight(item[0], item[1]))
+        differing.sort(key=lambda item: weight(item[0], self.search.rate(item[0], item[1])))
         for case, outcome, found in differing[:3]:
             if self.runner.run(case, traced=False).same(outcome):
-                self.search.pool[case] = outcome
+                self.search.pool[case] = self.search.rate(case, outcome)
                 self.search.by_target.setdefault(case.target, []).append(case)
                 self._index(case, found)
                 self._keep_killer(mutant, case)

@@ -4,13 +4,14 @@ import random
 import sys
 import time
 
-from . import argument_checks, clock, defects, module_mutants, tracing
+from . import argument_checks, clock, defects, expected_errors, module_mutants, tracing
 from .cases import Case
 from .classes import Classes
 from .code_replacement import CodeReplacer
 from .examples import Examples
 from .fixtures import fixture_fits, wanted_but_unusable
 from .names import Names
+from .plausibility import plausible, plausible_setup
 from .probes import Probes
 from .run import Runner
 from .search import Search
@@ -27,7 +28,6 @@ EXTENDED_SHARE = 0.7
 EXAMPLE_SHARE = 0.08
 CALL_SHARE = 0.04
 SETUP_SHARE = 0.15
-MANY_TARGETS = 100  # with more targets, each is called a few times first
 
 
 def report_failure(report, why):
@@ -99,15 +99,26 @@ class Session:
             if case.target not in self.runner.targets:
                 continue
             if is_confirmation:
-                plausible = defects.plausible(case, self.runner.targets[case.target])
-                self.report.send("tries", plausible=plausible)
-                if not plausible:
+                is_plausible = self._is_plausible(case)
+                self.report.send("tries", plausible=is_plausible)
+                if not is_plausible:
                     continue
             self.report.record_call(case)
             began = time.process_time()
             outcome = self.runner.run(case, traced=False)
             self.report.send("outcome", number=number, outcome=outcome.data(), seconds=time.process_time() - began)
         self.report.send("done")
+
+    def _is_plausible(self, case):
+        targets = self.runner.targets
+        return plausible(case, targets[case.target]) and plausible_setup(case, targets) and not self._calls_back(case)
+
+    def _calls_back(self, case):
+        """Whether a function of the caller is among the arguments: then it may be what does not end."""
+        try:
+            return any(callable(self.runner.evaluate(source)) for source in expected_errors.sources(case))
+        except Exception:
+            return False
 
     # -- searching ---------------------------------------------------------------------------------------------------
 
@@ -143,27 +154,26 @@ class Session:
         self.report.set_limit(SEARCH_SHARE)
         search.try_cases([Case.of(data) for data in request["corpus"]])
         search.try_fixtures_first()
+        search.call_each(targets)
         search.try_cases(examples.cases, examples=True)
         executable = self._body_lines()
 
         wanted = self._feedback_lines()
         counted = executable if wanted is None else executable & wanted
         open_lines = Uncovered(search, self.analysis.targets, counted).lines
-        if len(targets) > MANY_TARGETS:
-            search.try_cases(filter(None, (search.new_case(target) for target in targets for _ in range(3))))
         search.explore(open_lines)
         self._search_private_targets(search, executable, open_lines)
         self._extend_search(search, open_lines)
         self.report.send("phase", name="search", seconds=time.process_time() - started, calls=self.runner.calls)
         self.report.set_limit(MUTANT_SHARE)
         finder = defects.DefectFinder(search, examples, self.names, self.analysis)
-        found = finder.run()
+        finder.run()
         selection = Selection(search, replacer, functions, self.path, wanted)
         reached = tracing.lines_of(self.import_features, self.path)
         loading = module_mutants.find_module_mutants(self.analysis.tree, functions, reached)
         kept = selection.run((module_mutants.ModuleCopies(self.module, self.runner, request["packages"]), loading))
         kept = [case for case in kept if not finder.shows_defect(case, search.pool[case])]
-        self._finish(search, selection, kept, executable, found, started)
+        self._finish(search, selection, kept, executable, finder, started)
 
     def _usable_fixtures(self):
         """The fixtures with the same value as in another process, by name. Tells parameters which of them fit."""
@@ -241,8 +251,10 @@ class Session:
                     inside.difference_update(range(first.lineno, first.end_lineno + 1))
         return lines & inside
 
-    def _finish(self, search, selection, kept, executable, found, started):
-        reached = tracing.lines_of(search.features, self.path)
+    def _finish(self, search, selection, kept, executable, finder, started):
+        found = finder.found
+        features = set(self.import_features).union(*(outcome.features for outcome in search.pool.values()))
+        reached = tracing.lines_of(features, self.path)
         used = {case.target for case in kept} | {defect["case"][0] for defect in found}
         text = self.source.decode("utf-8", "replace")
         self.report.send(
@@ -257,9 +269,9 @@ class Session:
             refused={key: sorted(whys) for key, whys in search.refused.items()},
             unreached=sorted(executable - reached),
             clock=clock.reads_clock(text) or self._package_reads_clock(),
-            seeded=self.runner.seeded,
             wanted_fixtures=self.wanted_fixtures,
             defects=found,
+            notes=finder.notes[:defects.MAX_NOTES],
             begins={target.key: target.lines[0] for target in self.analysis.targets},
             calls=self.runner.calls,
             seconds=time.process_time() - started,

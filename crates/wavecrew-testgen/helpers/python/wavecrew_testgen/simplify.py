@@ -4,6 +4,10 @@ from .comparisons import Expressions
 from .literals import constants_in, literal
 
 
+# What a person would write where the text does not matter.
+WORDS = ("a", "b", "ab", "abc", "hello", "hello world")
+
+
 def shorter_cases(case):
     """The case with one step or one option less."""
     for index in range(len(case.steps)):
@@ -41,11 +45,9 @@ def _fewer(source):
 def _renamed(case):
     """Cases with a simple word for an odd string, in all places, so that keys still match."""
     texts = [value for _, source in case.args for _, _, value in constants_in(source) if isinstance(value, str)]
-    odd = [text for text in dict.fromkeys(texts) if len(text) > 8 or not all(c.isalnum() or c in " ._-" for c in text)]
+    odd = [text for text in dict.fromkeys(texts) if text not in WORDS and (len(text) > 2 or not text.isalnum())]
     for text in odd[:3]:
-        for word in ("a", "b", "name"):
-            if word in texts:
-                continue
+        for word in [word for word in WORDS if len(word) <= len(text) and word not in texts][:3]:
             args = []
             for name, source in case.args:
                 whole = source.encode()
@@ -54,7 +56,6 @@ def _renamed(case):
                         whole = whole[:start] + repr(word).encode() + whole[end:]
                 args.append((name, whole.decode()))
             yield case.with_args(args)
-            break
 
 
 def _smaller(value):
@@ -62,7 +63,9 @@ def _smaller(value):
         return ()
     if isinstance(value, int):
         sign = -1 if value < 0 else 1
-        return [sign * new for new in (1, 2, 10, 100, 1000) if new < abs(value)] if abs(value) > 12 else ()
+        return [sign * new for new in (1, 2, 3, 5, 10, 100, 1000) if new < abs(value)] if abs(value) > 10 else ()
+    if isinstance(value, float) and abs(value) not in (0.5, 1.5, 2.5) and value == value:
+        return [new for new in (0.5, 1.5, 2.5) if new < abs(value)]
     if isinstance(value, str) and len(value) > 10:
         return [value[:4], value[:8], value[-8:]]
     return ()

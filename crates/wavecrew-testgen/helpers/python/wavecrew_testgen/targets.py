@@ -7,11 +7,13 @@ import typing
 
 from . import type_hints, usage
 from .cases import OPERATORS, REFLECTED, UNARY, arguments, method_call
+from .stubs import Stubs
 from .type_hints import ANY
 
 DUNDERS = set(OPERATORS) | set(REFLECTED) | set(UNARY) | {"__getitem__", "__contains__", "__call__", "__setitem__",
                                                          "__delitem__", "__enter__", "__format__"}
 DUNDERS.discard("__hash__")
+CHANGING_DUNDERS = {"__setitem__", "__delitem__", "__call__", "__next__", "__enter__"}
 
 
 # Constructor parameters that take objects of the same class: trees and linked lists.
@@ -56,7 +58,7 @@ class Target:
         self.public = public
         self.lines = (0, 0)
         self.manages_context = False
-        self.is_read_only = how == "property" or name in DUNDERS
+        self.is_read_only = how == "property" or name in DUNDERS - CHANGING_DUNDERS
         self.returns_sorted = False  # it sorts, so the order of its result matters
         self.returns_value = False  # it has a `return` with a value
         self.pool = None
@@ -113,6 +115,8 @@ class Analysis:
         self.targets = []
         self.attributes = {}
         self.owner = None
+        self._kinds_by_function = {}
+        self.stubs = Stubs(path, module)
         self._index(self.tree.body)
         self._discover()
 
@@ -172,7 +176,7 @@ class Analysis:
             node = self._node_of(function)
         public = public and (not name.startswith("_") or name in DUNDERS)
         self.owner = owner
-        parameters = [] if how == "property" else self._parameters(function, node, how)
+        parameters = [] if how == "property" else self._parameters(function, node, how, key)
         if parameters is None:
             return
         target = Target(key, name, owner, how, function, parameters, public)
@@ -197,7 +201,7 @@ class Analysis:
                     return node
         return None
 
-    def _parameters(self, function, node, how):
+    def _parameters(self, function, node, how, key=""):
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -209,6 +213,7 @@ class Analysis:
         hints = hints_of(hinted, self.module)
         if how == "class":
             hints = dict(hints_of(function, self.module), **hints)
+        hints = dict(self.stubs.hints(key + ".__init__" if how == "class" else key), **hints)
         doc = (inspect.getdoc(function) or "") + "\n" + (inspect.getdoc(hinted) or "")
         signs = usage.uses(node, [p.name for p in found], self._calls) if node is not None else {}
         return [self._parameter(p, hints.get(p.name, p.annotation), doc, signs.get(p.name)) for p in found]
@@ -226,23 +231,15 @@ class Analysis:
     def _calls(self, called, call):
         """Kinds of the variables that are passed to another function of this module."""
         node = self.functions.get(called)
-        if node is None or called in self._passing:
+        if node is None:
             return []
-        self._passing.add(called)
-        try:
+        kinds = self._kinds_by_function.get(called)
+        if kinds is None:
             names = [arg.arg for arg in node.args.args]
             signs = usage.uses(node, names, None)
-        finally:
-            self._passing.discard(called)
-        found = []
-        for index, arg in enumerate(call.args):
-            if isinstance(arg, ast.Name) and index < len(names):
-                kind = usage.best(signs[names[index]])
-                if kind != ANY:
-                    found.append((arg.id, kind))
-        return found
-
-    _passing = set()
+            kinds = self._kinds_by_function[called] = [usage.best(signs[name]) for name in names]
+        pairs = zip(call.args, kinds)
+        return [(arg.id, kind) for arg, kind in pairs if isinstance(arg, ast.Name) and kind != ANY]
 
     def _parameter(self, parameter, annotation, doc, use):
         style = {

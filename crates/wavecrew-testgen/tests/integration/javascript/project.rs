@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use wavecrew_test_support::frameworks::installed;
 
-use wavecrew_testgen::{Feedback, Framework, Imports, Module, Request, generate};
+use wavecrew_testgen::{Feedback, Framework, Imports, Module, Priorities, Request, generate};
 
 pub struct TestProject {
     dir: tempfile::TempDir,
@@ -59,6 +59,8 @@ impl TestProject {
             commit: Some("abc1234".to_owned()),
             seed: 7,
             budget_per_module: Duration::from_secs(4),
+            deadline: None,
+            priorities: Priorities::default(),
             jobs: files.len(),
         };
         generate(&request, &mut |_| {}).unwrap().modules

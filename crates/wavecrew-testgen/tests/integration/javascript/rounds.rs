@@ -20,6 +20,7 @@ fn feedback(project: &TestProject, file: &str, uncovered: &[(u32, u32)], survivo
     Feedback {
         uncovered: BTreeMap::from([(file.clone(), uncovered.to_vec())]),
         failing_tests: Vec::new(),
+        refused_tests: Vec::new(),
         surviving_mutants: BTreeMap::from([(file, survivors.to_vec())]),
     }
 }

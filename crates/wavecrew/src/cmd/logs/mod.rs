@@ -2,11 +2,11 @@
 
 mod print;
 
-use crate::cli::Global;
 use crate::exit::{Exit, Failure};
-use crate::json;
-use crate::layout::fit;
-use crate::session_view::{find_to_read, names_session};
+use crate::global::Global;
+use crate::layout::{fit, widest};
+use crate::session_view::{SessionArg, latest};
+use crate::{hint, json};
 use print::{Manner, Printer};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,9 +31,8 @@ const LOOK: Duration = Duration::from_millis(200);
     wavecrew logs run-tasks-20260308 BUILD-1 --raw     what the agent printed"
 )]
 pub struct Args {
-    /// Session id, or the beginning of it [default: the latest session]
-    #[arg(value_name = "SESSION")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
     /// Task id; without one, the logs are listed
     #[arg(value_name = "TASK")]
     task: Option<String>,
@@ -66,7 +65,7 @@ impl Args {
         if task.is_none() && (self.follow || self.full || self.raw || self.attempt.is_some()) {
             return Err(Failure::with_help(
                 "no task is named",
-                format!("name one: `wavecrew logs {} TASK`", dir.id()),
+                format!("name one: `{}`", logs_of(&dir, " TASK")),
             ));
         }
         match &task {
@@ -78,16 +77,14 @@ impl Args {
 
     /// A single name means a session, or else a task of the latest session.
     fn find_session_and_task(&self, global: &Global) -> Result<(SessionDir, Option<String>), Failure> {
-        let project = Path::new(".");
-        if let (Some(name), None) = (&self.session, &self.task)
-            && !names_session(project, name)
-            && let Ok(latest) = find_to_read(project, None, global)
+        if let (Some(name), None) = (&self.session.session, &self.task)
+            && !self.session.names_session()
+            && let Ok(latest) = latest()
             && is_task(&latest, name)
         {
             return Ok((latest, Some(name.clone())));
         }
-        let dir = find_to_read(project, self.session.as_deref(), global)?;
-        Ok((dir, self.task.clone()))
+        Ok((self.session.find_to_read(global)?, self.task.clone()))
     }
 
     fn show(&self, dir: &SessionDir, logs: &[Log], task: &str) -> Result<(), Failure> {
@@ -300,7 +297,7 @@ fn list(dir: &SessionDir, logs: &[Log], global: &Global) -> Result<(), Failure> 
     if logs.is_empty() {
         writeln!(out, "No worker of {} has printed anything", dir.id())?;
     }
-    let width = logs.iter().map(|log| log.task.len()).max().unwrap_or(0);
+    let width = widest(logs.iter().map(|log| log.task.as_str()));
     for log in logs {
         let size = size(log.bytes);
         writeln!(
@@ -349,12 +346,21 @@ fn no_log(dir: &SessionDir, logs: &[Log], task: &str, attempt: Option<u32>) -> F
         );
     }
     if ids.iter().any(|id| id == task) {
-        return Failure::with_help(
-            format!("`{task}` has printed nothing yet"),
-            "follow it with -f, or see `wavecrew status`",
-        );
+        return match dir.holder() {
+            Ok(Some(_)) => {
+                Failure::with_help(format!("`{task}` has printed nothing yet"), "follow it with -f")
+            }
+            Ok(None) | Err(_) => Failure::with_help(
+                format!("`{task}` printed nothing"),
+                format!("see `{}`", hint::command(&format!("status {}", dir.id()))),
+            ),
+        };
     }
     let help = did_you_mean(task, ids.iter().map(String::as_str))
-        .unwrap_or_else(|| format!("`wavecrew logs {}` lists the logs there are", dir.id()));
+        .unwrap_or_else(|| format!("`{}` lists the logs", logs_of(dir, "")));
     Failure::with_help(format!("there is no task `{task}` in `{}`", dir.id()), help)
+}
+
+fn logs_of(dir: &SessionDir, task: &str) -> String {
+    hint::command(&format!("logs {}{task}", dir.id()))
 }

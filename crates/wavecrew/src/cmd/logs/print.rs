@@ -111,7 +111,7 @@ fn show(rows: &[Row]) -> io::Result<()> {
     for Row { tone, text } in rows {
         let colour = match tone {
             Tone::Heading => "\x1b[1m",
-            Tone::Said => "",
+            Tone::Message => "",
             Tone::Tool => "\x1b[36m",
             Tone::Output | Tone::Aside => "\x1b[2m",
             Tone::Good => "\x1b[32m",

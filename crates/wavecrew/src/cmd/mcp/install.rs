@@ -1,9 +1,9 @@
 //! `mcp install` and `mcp uninstall`: our entry in a client's own settings, shown before it is written.
 
 use crate::agent_choice::{check, search_path};
-use crate::cli::Global;
 use crate::clients::Client;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::user_file::{Change, Consent, settle};
 
 /// Add this server to a client's settings, with its limit for tool calls raised to a day

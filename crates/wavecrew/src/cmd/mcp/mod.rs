@@ -2,9 +2,9 @@
 
 mod install;
 
-use crate::cli::Global;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::launch;
 use std::path::Path;
 use wavecrew_mcp::job::JobOptions;

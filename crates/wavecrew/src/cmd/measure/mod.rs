@@ -2,25 +2,25 @@
 
 mod mutation;
 
-use crate::cli::Global;
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};
+use crate::global::Global;
 use crate::json;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use mutation::Effort;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
-use wavecrew_measure::detect::{Certainty, Framework, Project, by_project, conventions};
-use wavecrew_measure::mutation::{KillingTests, MutationReport, MutationRequest, MutationTarget};
-use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
-use wavecrew_measure::run::{cache_folder, stop_on_signals};
-use wavecrew_measure::{CoverageStatus, FileCoverage, Measurement, Ratio, TestOutcome};
+use wavecrew_measure::detect::{Certainty, Project, conventions};
+use wavecrew_measure::run::{MeasureError, Runner, cache_folder, stop_on_signals};
+use wavecrew_measure::{
+    CoverageStatus, FileCoverage, MeasureOptions, MeasuredProject, Measurement, Ratio, TestOutcome,
+    projects_in_scope, repository_root,
+};
 
 /// Run the project's tests and show pass rate and coverage
 #[derive(clap::Args, Debug)]
@@ -54,25 +54,25 @@ pub struct Args {
     seed: u64,
 }
 
-/// What came of one project.
-struct Measured {
-    project: Project,
-    result: Result<Measurement, MeasureError>,
-    mutation: Option<Result<MutationReport, MeasureError>>,
-}
-
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let here = env::current_dir()?;
-        let top = repository(&here);
+        let top = repository_root(&here);
         let runner = Runner {
             cache: cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
             stop: Some(stop_on_signals()?),
         };
+        let options = MeasureOptions {
+            reruns: self.reruns,
+            passing_only: self.passing_only,
+            mutation: self.mutation.budget(self.seed),
+        };
+        let scopes = projects_in_scope(&self.paths, &here, top, self.command.as_deref())
+            .map_err(|error| Failure::with_help(error.to_string(), error.help()))?;
         let mut all = Vec::new();
-        for (project, scope) in self.scopes(&here, &top)? {
+        for (project, scope) in scopes {
             if project.certainty == Certainty::Assumed && !global.quiet {
                 let what = format!(
                     "no sign of a test framework for {} ({}): {} is assumed",
@@ -82,112 +82,27 @@ impl Args {
                 );
                 show::warning(&what, None);
             }
-            let request = Request {
-                project: &project,
-                scope: &scope,
-                tests: &[],
-                coverage: Collect::TestsAndCoverage,
-                order: TestOrder::Default,
-            };
-            let result = runner.measure(&request).and_then(|mut measurement| {
-                runner.find_flaky(&request, self.reruns, &mut measurement)?;
-                if self.passing_only {
-                    runner.measure_passing_coverage(&request, &mut measurement)?;
-                }
-                Ok(measurement)
-            });
-            let mutation = match (&result, self.mutation.budget(self.seed)) {
-                (Ok(found), Some(budget)) => Some(runner.mutate(&MutationRequest {
-                    project: &project,
-                    top: &top,
-                    targets: &MutationTarget::covered(found, &scope, &project.root),
-                    tests: &[],
-                    budget,
-                    killing_tests: KillingTests::First,
-                })),
-                _ => None,
-            };
-            if matches!(result, Err(MeasureError::Stopped))
-                || matches!(mutation, Some(Err(MeasureError::Stopped)))
-            {
+            let measured = runner.measure_project(project, &scope, top, options);
+            if measured.was_stopped() {
                 return Ok(Exit::Interrupted);
             }
-            all.push(Measured {
-                project,
-                result,
-                mutation,
-            });
+            all.push(measured);
         }
-        let mut out = stdout().lock();
         if global.json {
-            let projects: Vec<Value> = all.iter().map(|measured| measured.json(&top)).collect();
+            let projects: Vec<Value> = all.iter().map(|measured| to_json(measured, top)).collect();
             json::print_pretty(json!({ "projects": projects }))?;
         } else {
+            let mut out = stdout().lock();
             for measured in &all {
-                measured.print(&here, &mut out)?;
+                print(measured, &here, &mut out)?;
             }
         }
-        let green = |m: &Measured| matches!(&m.result, Ok(found) if found.failing().next().is_none());
-        Ok(if all.iter().all(green) {
+        Ok(if all.iter().all(MeasuredProject::all_tests_passed) {
             Exit::Done
         } else {
             Exit::TasksFailed
         })
     }
-
-    /// The projects that are asked for, each with its files that count.
-    fn scopes(&self, here: &Path, top: &Path) -> Result<BTreeMap<Project, Vec<PathBuf>>, Failure> {
-        let mut scopes: BTreeMap<Project, Vec<PathBuf>> = BTreeMap::new();
-        let all = [PathBuf::from(".")];
-        let given = if self.paths.is_empty() {
-            &all[..]
-        } else {
-            &self.paths
-        };
-        for path in given {
-            let full = here.join(path).canonicalize().map_err(|error| {
-                Failure::with_help(
-                    format!("cannot measure {}: {error}", path.display()),
-                    "name a file or a folder",
-                )
-            })?;
-            let found = by_project(&full, top);
-            if found.is_empty() {
-                return Err(Failure::with_help(
-                    format!("{} holds no source that can be measured", path.display()),
-                    "known are Python, JavaScript, TypeScript, Rust and Go",
-                ));
-            }
-            for (project, files) in found {
-                let project = match &self.command {
-                    Some(line) => by_command(line, here),
-                    None => project,
-                };
-                let scope = scopes.entry(project).or_default();
-                scope.extend(files);
-                scope.sort();
-                scope.dedup();
-            }
-        }
-        Ok(scopes)
-    }
-}
-
-fn by_command(line: &str, here: &Path) -> Project {
-    Project {
-        root: here.to_owned(),
-        framework: Framework::Command {
-            line: line.to_owned(),
-        },
-        evidence: format!("`{line}`"),
-        certainty: Certainty::Found,
-    }
-}
-
-/// The folder with `.git` above, beyond which no project is looked for.
-fn repository(here: &Path) -> PathBuf {
-    let top = here.ancestors().find(|folder| folder.join(".git").exists());
-    top.unwrap_or(here).to_owned()
 }
 
 fn place(project: &Project, here: &Path) -> String {
@@ -203,7 +118,7 @@ fn percent(ratio: Ratio) -> String {
     format!("{:.2} %", (ratio.percent() * 100.0).floor() / 100.0)
 }
 
-fn told(error: &MeasureError) -> Value {
+fn error_json(error: &MeasureError) -> Value {
     json!({
         "message": error.to_string(),
         "help": error.help(),
@@ -211,64 +126,62 @@ fn told(error: &MeasureError) -> Value {
     })
 }
 
-impl Measured {
-    fn json(&self, top: &Path) -> Value {
-        let mut value = json!({
-            "root": self.project.root,
-            "framework": self.project.framework.name(),
-            "evidence": self.project.evidence,
-            "conventions": conventions(&self.project, top),
-        });
-        match &self.result {
-            Ok(found) => {
-                let figure = |ratio: Option<Ratio>| {
-                    ratio.map(|r| json!({ "covered": r.covered, "total": r.total, "percent": r.percent() }))
-                };
-                let rate = found.pass_rate(&found.skipped());
-                value["pass_rate"] = json!(rate.map(|r| r.percent() / 100.0));
-                value["lines"] = json!(figure(found.coverage.lines()));
-                value["branches"] = json!(figure(found.coverage.branches()));
-                value["measurement"] = json!(found);
-            }
-            Err(error) => value["error"] = told(error),
+fn to_json(measured: &MeasuredProject, top: &Path) -> Value {
+    let mut value = json!({
+        "root": measured.project.root,
+        "framework": measured.project.framework.name(),
+        "evidence": measured.project.evidence,
+        "conventions": conventions(&measured.project, top),
+    });
+    match &measured.result {
+        Ok(found) => {
+            let figure = |ratio: Option<Ratio>| {
+                ratio.map(|r| json!({ "covered": r.covered, "total": r.total, "percent": r.percent() }))
+            };
+            let rate = found.pass_rate(&found.skipped());
+            value["pass_rate"] = json!(rate.map(|r| r.percent() / 100.0));
+            value["lines"] = json!(figure(found.coverage.lines()));
+            value["branches"] = json!(figure(found.coverage.branches()));
+            value["measurement"] = json!(found);
         }
-        match &self.mutation {
-            Some(Ok(report)) => {
-                value["mutation"] = json!(report);
-                value["mutation"]["rate"] = json!(report.rate().map(|r| r.percent() / 100.0));
-            }
-            Some(Err(error)) => value["mutation"] = json!({ "error": told(error) }),
-            None => {}
-        }
-        value
+        Err(error) => value["error"] = error_json(error),
     }
+    match &measured.mutation {
+        Some(Ok(report)) => {
+            value["mutation"] = json!(report);
+            value["mutation"]["rate"] = json!(report.rate().map(|r| r.percent() / 100.0));
+        }
+        Some(Err(error)) => value["mutation"] = json!({ "error": error_json(error) }),
+        None => {}
+    }
+    value
+}
 
-    fn print(&self, here: &Path, out: &mut impl Write) -> io::Result<()> {
-        let name = self.project.framework.name();
-        writeln!(
-            out,
-            "{name} in {} ({})",
-            safe(&place(&self.project, here)),
-            safe(&self.project.evidence)
-        )?;
-        match &self.result {
-            Ok(found) => {
-                print_measurement(found, out)?;
-                match &self.mutation {
-                    Some(report) => mutation::print(report, out),
-                    None => Ok(()),
+fn print(measured: &MeasuredProject, here: &Path, out: &mut impl Write) -> io::Result<()> {
+    let name = measured.project.framework.name();
+    writeln!(
+        out,
+        "{name} in {} ({})",
+        safe(&place(&measured.project, here)),
+        safe(&measured.project.evidence)
+    )?;
+    match &measured.result {
+        Ok(found) => {
+            print_measurement(found, out)?;
+            match &measured.mutation {
+                Some(report) => mutation::print(report, out),
+                None => Ok(()),
+            }
+        }
+        Err(error) => {
+            if let Some(output) = error.output() {
+                let last: Vec<&str> = output.lines().rev().take(20).collect();
+                for line in last.iter().rev() {
+                    writeln!(out, "  | {}", safe(line))?;
                 }
             }
-            Err(error) => {
-                if let Some(output) = error.output() {
-                    let last: Vec<&str> = output.lines().rev().take(20).collect();
-                    for line in last.iter().rev() {
-                        writeln!(out, "  | {}", safe(line))?;
-                    }
-                }
-                writeln!(out, "  not measured: {}", safe(&error.to_string()))?;
-                writeln!(out, "  help: {}", safe(&error.help()))
-            }
+            writeln!(out, "  not measured: {}", safe(&error.to_string()))?;
+            writeln!(out, "  help: {}", safe(&error.help()))
         }
     }
 }
@@ -309,7 +222,7 @@ fn print_measurement(found: &Measurement, out: &mut impl Write) -> io::Result<()
     }
     for test in found.failing() {
         let why = test.outcome.text();
-        // Python's own marks the line that says what is wrong; elsewhere the first one does.
+        // pytest marks the line with the error; other frameworks put it first.
         let line = why
             .lines()
             .find(|line| line.starts_with("E "))

@@ -35,7 +35,7 @@ fn impossible_findings_are_sent_back_in_the_same_conversation() {
         "REVIEW-001.1.2",
         &[
             "names line 4000 of `app/store/tags.py`, which has",
-            "names `no/such.py`, which is not there in finding 2",
+            "names `no/such.py`, which does not exist in finding 2",
         ],
     );
     sandbox.expect_prompt(

@@ -21,7 +21,7 @@ fn a_request_becomes_a_specification() {
     for text in [
         "| `spec/requirements.md` | DRAFT-002 |",
         "| FR-001 | Must | EPIC-001 | – |",
-        "Nothing gets lost on the way.",
+        "No gaps.",
     ] {
         sandbox.expect_read("context.md", text);
     }

@@ -42,7 +42,7 @@ fn a_command_that_takes_too_long_fails() {
     sandbox.write("wavecrew.toml", text);
     sandbox.worker("EXEC-001", "echo x = 1 >> app/cli/count.py; report done");
     sandbox.run_planex().expect_exit(1);
-    sandbox.expect_cell("EXEC-001", "error", "no end after 1 s");
+    sandbox.expect_cell("EXEC-001", "error", "timed out after 1 s");
 }
 
 #[test]

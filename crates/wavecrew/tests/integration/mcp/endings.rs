@@ -180,7 +180,7 @@ fn conversations_end_with_a_reason_when_their_guardian_is_killed_again_and_again
             break answer["content"][0]["text"].as_str().unwrap().to_owned();
         }
     };
-    let why = "conversations have ended: the process that guards agents was lost 6 times in a row, last: ";
+    let why = "conversations have ended: the guardian process was lost 6 times in a row, last: ";
     assert!(refused.starts_with(why), "{refused}");
     assert!(refused.ends_with("; help: start the server again"), "{refused}");
     project.write("go", "");
@@ -200,7 +200,7 @@ fn jobs_outlive_the_guardian_of_conversations() {
     kill_process(guardian_of(client.pid()).unwrap(), Signal::KILL).unwrap();
     let status = client.call("wait", json!({"ids": [agent], "timeout_ms": 120_000}));
     let why = status["status"][agent]["errored"].as_str().unwrap();
-    assert!(why.contains("say it again with send_input"), "{why}");
+    assert!(why.contains("send the message again with send_input"), "{why}");
     let pid = project.text("agent");
     assert!(!is_alive(&pid), "the agent lives on");
     project.write("go", "");

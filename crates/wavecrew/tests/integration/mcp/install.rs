@@ -45,7 +45,7 @@ fn installing_twice_changes_nothing() {
         let again = home.wavecrew(&format!("mcp install {client}"));
         assert_eq!(
             again.stdout,
-            format!("{} is as it should be\n", home.path(file).display())
+            format!("{} is up to date\n", home.path(file).display())
         );
         assert_eq!(home.text(file), once);
         home.wavecrew(&format!("mcp uninstall {client} -y"))
@@ -61,7 +61,7 @@ fn a_settings_file_keeps_its_link_mode_and_comments() {
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     fs::create_dir(home.path(".gemini")).unwrap();
     symlink(&real, &link).unwrap();
-    let done = home.wavecrew("mcp install gemini -y --agent command:x --json");
+    let done = home.wavecrew("mcp install gemini -y --agent command:sh --json");
     assert_eq!(done.json()["files"][0]["changed"], true);
     assert!(link.is_symlink());
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
@@ -70,7 +70,7 @@ fn a_settings_file_keeps_its_link_mode_and_comments() {
         after.starts_with("{\n    // mine\n    \"theme\": \"dark\",\n"),
         "{after}"
     );
-    assert!(after.contains(r#"["mcp", "--agent", "command:x"]"#), "{after}");
+    assert!(after.contains(r#"["mcp", "--agent", "command:sh"]"#), "{after}");
 }
 
 #[test]

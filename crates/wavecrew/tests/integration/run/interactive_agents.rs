@@ -118,7 +118,7 @@ fn an_agent_that_dies_or_is_missing_fails_its_task() {
     sandbox
         .run_with(&["--agent", "acp:no-such-agent --acp"])
         .expect_exit(2)
-        .expect_output("the agent `no-such-agent` is not installed");
+        .expect_output("the program `no-such-agent` of the agent `acp:no-such-agent --acp` is not on PATH");
 }
 
 #[test]

@@ -117,7 +117,10 @@ fn bad_input_is_refused_before_anything_runs() {
         (&[], "no issues were named"),
         (&["--text", " "], "the text is empty"),
         (&["--text", "x", "--exec", "nobody"], "nobody"),
-        (&["--text", "x", "ISS-20260101-000000"], "is given besides --text"),
+        (
+            &["--text", "x", "ISS-20260101-000000"],
+            "is given in addition to --text",
+        ),
     ] {
         for command in [&["plan", "planex"][..], &["planex"]] {
             let words = [command, words].concat();

@@ -30,7 +30,7 @@ fn resume_as_printed(sandbox: &Sandbox, ended: &Outcome) -> Outcome {
     let line = ended
         .stdout
         .lines()
-        .find_map(|line| line.strip_prefix("Go on    wavecrew "));
+        .find_map(|line| line.strip_prefix("Continue wavecrew "));
     let line = line.unwrap_or_else(|| panic!("no command to continue in:\n{}", ended.stdout));
     let words: Vec<&str> = line.split(' ').collect();
     sandbox.start_run(&words).wait()

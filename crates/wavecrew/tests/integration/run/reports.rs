@@ -66,11 +66,11 @@ fn edits_after_a_report_are_flagged() {
     sandbox
         .run()
         .expect_exit(0)
-        .expect_output("a went on after its report and changed late.txt")
+        .expect_output("a changed late.txt after its report")
         .expect_output("Changed after their report\n  a: late.txt");
     sandbox.expect_read(
         "context.md",
-        "  - Warning: it went on after its report and changed late.txt\n",
+        "  - Warning: after its report it changed late.txt\n",
     );
     sandbox.expect_read("journal.ndjson", r#""e":"edited_after_report""#);
     sandbox.expect_read("journal.ndjson", r#""files":["late.txt"]"#);

@@ -67,10 +67,10 @@ fn bad_input_runs_nothing() {
 }
 
 #[test]
-fn a_missing_agent_fails_its_tasks_with_its_name() {
-    let sandbox = Sandbox::new().tasks("id\na");
-    sandbox.run_with("--agent command:./not-there").expect_exit(1);
-    sandbox.expect_cell("a", "error", "not-there");
+fn an_agent_that_does_not_start_fails_its_tasks_with_its_name() {
+    let sandbox = Sandbox::new().tasks("id\na").script("agent.sh", "#!/not/there\n");
+    sandbox.run_with("--agent command:./agent.sh").expect_exit(1);
+    sandbox.expect_cell("a", "error", "agent.sh");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn init_writes_once() {
     assert!(!sandbox.path(".wavecrew").exists());
     sandbox
         .wavecrew("init --teams")
-        .expect_error(2, &["wavecrew.toml is already there"]);
+        .expect_error(2, &["wavecrew.toml exists already"]);
     fs::remove_file(sandbox.path("wavecrew.toml")).unwrap();
     assert_eq!(
         sandbox.wavecrew("init --teams").ok(),
@@ -50,7 +50,7 @@ fn an_empty_agent_name_is_refused_before_a_session_exists() {
     for agent in ["", " "] {
         sandbox
             .wavecrew(&["run", "tasks.csv", "--agent", agent])
-            .expect_error(2, &["is not an agent", "agents by name: codex"]);
+            .expect_error(2, &["is not an agent", "use one of codex"]);
     }
     assert!(!sandbox.path(".workflow").exists());
 }

@@ -3,6 +3,7 @@
 
 mod cancel_and_watch;
 mod configuration;
+mod mistakes;
 mod shown_sessions;
 mod support;
 mod worker_commands;

@@ -204,7 +204,7 @@ fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
         .expect_error(2, &["attempt 7", "attempt 1, 2"]);
     sandbox
         .wavecrew("logs run-x C")
-        .expect_error(2, &["`C` has printed nothing yet"]);
+        .expect_error(2, &["`C` printed nothing"]);
     sandbox
         .wavecrew("logs run-x ZZ")
         .expect_error(2, &["there is no task `ZZ`"]);
@@ -212,7 +212,7 @@ fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
 
 #[test]
 fn commands_without_a_session_use_the_latest() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().script("agent.sh", "#!/bin/sh\n");
     Session::new(&sandbox, "run-old-20260301", "generic", TABLE).started("2026-03-01T10:00:00Z");
     let session = Session::new(&sandbox, "run-new-20260308", "generic", TABLE);
     fs::write(session.dir.log_file("A", 1), "first\n").unwrap();

@@ -83,7 +83,7 @@ fn failing_baseline_broken_source_and_missing_package_are_distinguished() {
     assert!(
         run["notes"]
             .to_string()
-            .contains("cannot be parsed, counted with 0 %: shop/broken.py"),
+            .contains("cannot be parsed, counted as 0 %: shop/broken.py"),
         "{run}"
     );
 }

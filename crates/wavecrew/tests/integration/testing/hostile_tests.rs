@@ -90,7 +90,7 @@ fn own_tests_that_hang_die_or_lack_a_package_are_reported_before_anything_is_wri
         (
             "tests/test_own.py",
             "import time\n\n\ndef test_own():\n    time.sleep(6000)\n",
-            "the test run took longer than 30 s and was ended with all that it had started",
+            "the test run took longer than 30 s and was ended",
         ),
         (
             "tests/test_own.py",

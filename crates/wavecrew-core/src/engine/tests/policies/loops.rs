@@ -47,7 +47,7 @@ fn after_three_rounds_what_there_is_is_accepted_with_a_warning() {
     let last = run.rig.engine.ledger().decisions.last().expect("judged");
     assert_eq!(
         last.why,
-        "pass rate 1, coverage 40 % of 80 % wanted after 3 rounds: accepted with a warning"
+        "pass rate 1, coverage 40 % (target 80 %) after 3 rounds: accepted with a warning"
     );
 }
 
@@ -76,7 +76,7 @@ fn a_revision_that_fails_takes_nothing_away() {
         run.rig.spawned(worker);
         run.rig.ends(
             worker,
-            Exit::Code(0),
+            TurnExit::Code(0),
             r#"{"id":"TESTGEN-001","status":"failed","error":"no idea"}"#,
         );
         run.rig.closed(worker);
@@ -110,11 +110,11 @@ fn a_worker_mends_what_was_measured_before_it_at_most_three_times() {
     assert_eq!(run.story(), "spawn TESTRUN-001#1");
     let report = r#"{"id":"TESTRUN-001","status":"completed"}"#;
     for _ in 0..3 {
-        run.rig.spawned(worker).ends(worker, Exit::Code(0), report);
+        run.rig.spawned(worker).ends(worker, TurnExit::Code(0), report);
         put(&mut run, "0.50");
         assert!(run.rig.said().contains("send"));
     }
-    run.rig.spawned(worker).ends(worker, Exit::Code(0), report);
+    run.rig.spawned(worker).ends(worker, TurnExit::Code(0), report);
     put(&mut run, "0.50");
     assert!(!run.rig.said().contains("send"));
     run.rig.closed(worker);
@@ -139,7 +139,7 @@ fn from_the_second_measurement_on_nearly_all_is_enough() {
         });
         if goes_on {
             let report = r#"{"id":"TESTRUN-001","status":"completed"}"#;
-            run.rig.spawned(worker).ends(worker, Exit::Code(0), report);
+            run.rig.spawned(worker).ends(worker, TurnExit::Code(0), report);
         }
     }
     run.rig.closed(worker);

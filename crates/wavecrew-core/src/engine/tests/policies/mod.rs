@@ -55,7 +55,7 @@ impl Run {
         self.worker += 1;
         let worker = self.worker;
         let report = format!(r#"{{"id":"{id}","status":"completed","findings":"did {id}"{more}}}"#);
-        self.rig.spawned(worker).ends(worker, Exit::Code(0), &report);
+        self.rig.spawned(worker).ends(worker, TurnExit::Code(0), &report);
         self.holds(worker);
         self.rig.closed(worker);
         self
@@ -197,12 +197,12 @@ fn a_checkpoint_without_a_proper_score_is_asked_again() {
         let worker = run.worker;
         let report = format!(r#"{{"id":"CHECKPOINT-001","status":"completed"{more}}}"#);
         for _ in 0..2 {
-            run.rig.spawned(worker).ends(worker, Exit::Code(0), &report);
+            run.rig.spawned(worker).ends(worker, TurnExit::Code(0), &report);
             assert!(run.rig.said().contains("send"), "{more}");
         }
         run.rig
             .spawned(worker)
-            .ends(worker, Exit::Code(0), &report)
+            .ends(worker, TurnExit::Code(0), &report)
             .closed(worker);
         assert_eq!(run.cell("CHECKPOINT-001", "status"), "failed");
         assert!(run.cell("CHECKPOINT-001", "error").contains("score"));

@@ -300,10 +300,10 @@ fn links_that_stay() {
 }
 
 #[test]
-fn what_cannot_be_read() {
+fn unreadable_files() {
     Sandbox::new().link("spec/DOC-1 ü.md", "DOC-1 ü.md").expect(
         WRITER,
-        "mend: `spec/DOC-1 ü.md` cannot be looked for: Too many levels of symbolic links (os error 40)",
+        "mend: `spec/DOC-1 ü.md` cannot be searched for: Too many levels of symbolic links (os error 40)",
     );
     Sandbox::new()
         .file("spec/DOC-1 ü.md/inner", "x")
@@ -400,12 +400,12 @@ fn places_in_reviews() {
         (
             "b.py",
             "1",
-            "mend: `review.md` names `b.py`, which is not there in finding 1",
+            "mend: `review.md` names `b.py`, which does not exist in finding 1",
         ),
         (
             "../outside/secret.md",
             "1",
-            "mend: `review.md` names `../outside/secret.md`, which is no path from the project's root in finding 1",
+            "mend: `review.md` names `../outside/secret.md`, which is not a path in the project in finding 1",
         ),
     ] {
         let sandbox = Sandbox::new()
@@ -419,6 +419,6 @@ fn places_in_reviews() {
     let sandbox = Sandbox::new().file("review.md", &review("beside.py", "1"));
     assert_eq!(
         sandbox.verdict("REVIEW-1,reviewer,,", &[("verdict", "APPROVE")]),
-        "mend: `review.md` says BLOCK, and `APPROVE` was reported: they have to be the same"
+        "mend: `review.md` says BLOCK, but `APPROVE` was reported: they must be the same"
     );
 }

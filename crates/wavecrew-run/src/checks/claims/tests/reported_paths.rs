@@ -59,16 +59,16 @@ fn reported_paths() {
         );
     }
     let long = "x".repeat(5000);
-    let said = sandbox.verdict(KEEPER, &[("artifact_path", &long)]);
+    let verdict = sandbox.verdict(KEEPER, &[("artifact_path", &long)]);
     assert!(
-        said.starts_with("mend: `xxx") && said.contains("cannot be looked at"),
-        "{said}"
+        verdict.starts_with("mend: `xxx") && verdict.contains("cannot be read"),
+        "{verdict}"
     );
-    let said = sandbox.verdict(KEEPER, &[("artifact_path", "a\0b")]);
-    assert!(said.contains("cannot be looked at"), "{said}");
+    let verdict = sandbox.verdict(KEEPER, &[("artifact_path", "a\0b")]);
+    assert!(verdict.contains("cannot be read"), "{verdict}");
     let many = "keep.bin;".repeat(MAX_PATHS + 1);
-    let said = sandbox.verdict(KEEPER, &[("test_files", &many)]);
-    assert_eq!(said, "mend: more than 10000 paths are reported: name fewer");
+    let verdict = sandbox.verdict(KEEPER, &[("test_files", &many)]);
+    assert_eq!(verdict, "mend: more than 10000 paths are reported: name fewer");
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn what_the_engine_will_write_need_not_exist_yet() {
             "{path}"
         );
     }
-    let said = sandbox.verdict(BUILDER, &[("artifact_path", "builds/B.json")]);
-    assert!(said.starts_with("mend: `builds/B.json`"), "{said}");
+    let verdict = sandbox.verdict(BUILDER, &[("artifact_path", "builds/B.json")]);
+    assert!(verdict.starts_with("mend: `builds/B.json`"), "{verdict}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn fate(case: &Case) -> (Fate, String) {
     }
     let body = final_object(&case.report).unwrap_or(&case.report);
     let mut report = match ReportReader::new(&team).read(&case.task, body) {
-        Ok(report) => report,
+        Ok(report) => report.result,
         Err(why) => return (Fate::Refused, why),
     };
     if report.status != Status::Completed {
