@@ -74,21 +74,22 @@ None: everything runs in one process.
 END
   report "architecture written" ;;
 DRAFT-004)
-  {
-    echo '# Stories'
-    echo '## Epics'
-    n=0
-    for epic in 1 2; do
-      echo "### EPIC-00$epic: Part $epic"
-      echo "Delivers FR-00$epic."
-      for _ in 1 2 3; do
-        n=$((n + 1))
-        echo "- STORY-00$n: As a writer, I want step $n. Acceptance criteria: it works. Estimate: S"
-      done
-    done
-    echo '## MVP'
-    echo 'STORY-001 and STORY-004: tags can be set and found.'
-  } | note spec/epics.md
+  note spec/epics.md <<'END'
+# Stories
+## Epics
+### EPIC-001: Keep tags
+Delivers FR-001.
+- STORY-001: As a writer, I want to tag a note. Acceptance criteria: `tag 1 shop` answers `tagged 1`. Estimate: S
+- STORY-002: As a writer, I want several tags on a note. Acceptance criteria: each of two tags finds it. Estimate: S
+- STORY-003: As a writer, I want to hear of a typo. Acceptance criteria: tagging note 9 fails and names 9. Estimate: S
+### EPIC-002: Find by tag
+Delivers FR-002.
+- STORY-004: As a writer, I want to list notes by tag. Acceptance criteria: `tagged shop` lists both numbers. Estimate: S
+- STORY-005: As a writer, I want to see unused tags. Acceptance criteria: `tagged x` answers an empty line. Estimate: S
+- STORY-006: As a writer, I want to keep old notes. Acceptance criteria: untagged notes are found by words. Estimate: S
+## MVP
+STORY-001 and STORY-004: tags can be set and found.
+END
   report "two epics" ;;
 CHECKPOINT-*)
   note "artifacts/$task-report.md" <<'END'
@@ -101,7 +102,7 @@ END
 QUALITY-001)
   note "artifacts/$task-report.md" <<'END'
 ## Completeness
-90: all parts are there.
+90: all four documents have their parts.
 ## Consistency
 85: one name for one thing.
 ## Traceability

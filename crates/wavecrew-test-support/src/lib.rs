@@ -1,9 +1,11 @@
 //! What tests share: [`sandbox`], a project to run the program in, [`depth`], how much the tests run, [`fake_agent`], a
-//! scripted worker, [`fake_model`], a scripted model service for real agents, and [`frameworks`], where real test
-//! frameworks are installed. Nothing here is part of the product.
+//! scripted worker, [`fake_model`], a scripted model service for real agents, [`frameworks`], where real test
+//! frameworks are installed, and [`truth`], workers that cheat and workers that do not. Nothing here is part of the
+//! product.
 
 pub mod depth;
 pub mod fake_agent;
 pub mod fake_model;
 pub mod frameworks;
 pub mod sandbox;
+pub mod truth;

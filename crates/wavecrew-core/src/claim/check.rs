@@ -1,5 +1,6 @@
 //! Collects the problems of a claim and turns them into an outcome.
 
+use super::rules::Problem;
 use crate::engine::CheckOutcome;
 use crate::event::Verdict;
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ pub struct ClaimCheck {
     checked: usize,
     missing: Vec<String>,
     outside: Vec<String>,
+    doubts: Vec<String>,
 }
 
 impl ClaimCheck {
@@ -24,6 +26,25 @@ impl ClaimCheck {
     /// Adds a problem that the worker can fix.
     pub fn add_fixable(&mut self, problem: String) {
         self.missing.push(problem);
+    }
+
+    /// A problem of something that is named; the table says what follows from it.
+    pub fn add(&mut self, name: &str, problem: &Problem) {
+        let text = if name.is_empty() {
+            problem.text.clone()
+        } else {
+            format!("{name} {}", problem.text)
+        };
+        if problem.rule.refutes() {
+            self.missing.push(text);
+        } else {
+            self.doubts.push(text);
+        }
+    }
+
+    /// What may be wrong and is not proven, if anything.
+    pub fn doubts(&self) -> Option<String> {
+        (!self.doubts.is_empty()).then(|| list(&self.doubts))
     }
 
     /// Adds a path that leads out of the folders that the worker may use.
@@ -37,7 +58,7 @@ impl ClaimCheck {
 
     /// Whether there was something to check, and no problem.
     pub fn is_verified(&self) -> bool {
-        self.checked > 0 && self.has_no_problems()
+        self.checked > 0 && self.has_no_problems() && self.doubts.is_empty()
     }
 
     pub fn outcome(self) -> CheckOutcome {
@@ -45,9 +66,9 @@ impl ClaimCheck {
             return CheckOutcome::Contradicted(list(&self.outside));
         }
         if !self.missing.is_empty() {
-            return CheckOutcome::SendBack(list(&self.missing));
+            return CheckOutcome::SendBack(list(&[self.missing, self.doubts].concat()));
         }
-        let verdict = if self.checked > 0 {
+        let verdict = if self.checked > 0 && self.doubts.is_empty() {
             Verdict::Verified
         } else {
             Verdict::Unverified
@@ -96,12 +117,14 @@ mod tests {
                 checked: looks,
                 missing: owned(missing),
                 outside: owned(outside),
+                doubts: Vec::new(),
             }
         };
         let outcome = |findings: ClaimCheck| match findings.outcome() {
             CheckOutcome::Confirmed { verdict, measured } => {
                 format!("{} {}", verdict.as_str(), measured.len())
             }
+            CheckOutcome::Ask(text) => format!("ask: {text}"),
             CheckOutcome::Measured(examined) => format!("{examined:?}"),
             CheckOutcome::SendBack(text) => format!("mend: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),

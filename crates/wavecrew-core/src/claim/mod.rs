@@ -3,16 +3,27 @@
 
 mod check;
 mod content;
+mod heading;
+pub(crate) mod json;
 mod markdown;
+mod normal;
 mod path;
 mod review;
+mod rules;
+mod score;
 mod specification;
+pub(crate) mod text;
 
 pub use check::{ClaimCheck, quoted_path};
 pub use content::content_problems;
+pub use json::plan_problems;
+pub use markdown::DocumentContext;
 pub use path::{PathEscape, Pattern};
 pub use review::{Review, ReviewFinding, read_review};
-pub use specification::{PlannedTask, Trace};
+pub use rules::{KINDS, Problem, RULES, Rule, RuleInfo, TruthKind, Weight};
+pub(crate) use score::figure;
+pub use score::score_problems;
+pub use specification::{PlannedTask, Trace, coverage_problems};
 
 use crate::id::TaskIx;
 use crate::plan::Plan;
@@ -103,6 +114,18 @@ pub fn owed_paths<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths
         }
     }
     owed_paths
+}
+
+/// What documents of a row are held against: what its worker was told, and the request.
+pub fn document_context<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> DocumentContext<'a> {
+    let request = plan
+        .cell(task, "description")
+        .split_once("Request: ")
+        .map_or("", |(_, request)| request);
+    DocumentContext {
+        instruction: team.role(plan.role(task)).map_or("", |role| &role.instruction),
+        request,
+    }
 }
 
 /// The paths in a report, each with its column.

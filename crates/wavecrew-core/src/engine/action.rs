@@ -35,6 +35,8 @@ pub enum Action {
         worker: WorkerId,
         task: TaskIx,
         outputs: Vec<(String, String)>,
+        /// The worker was asked about doubts before, or cannot be asked.
+        asked: bool,
     },
     /// Run the check of a task before its worker starts. Answered by `ClaimChecked`.
     CheckBeforeStart {

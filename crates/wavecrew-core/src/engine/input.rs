@@ -75,6 +75,11 @@ pub enum Input {
         worker: WorkerId,
         files: Vec<String>,
     },
+    /// Something about a claim is in doubt and stays so; the outcome of its check follows.
+    Doubted {
+        worker: WorkerId,
+        reason: String,
+    },
     /// The check of a worker's claims has ended.
     ClaimChecked {
         worker: WorkerId,
@@ -184,6 +189,8 @@ pub enum CheckOutcome {
     Measured(CheckFindings),
     /// The facts contradict a claim; the worker may correct it in the same conversation.
     SendBack(String),
+    /// Nothing is proven, but something is in doubt: the worker is asked once.
+    Ask(String),
     /// The facts contradict a claim, and the worker cannot correct it.
     Contradicted(String),
 }

@@ -29,7 +29,8 @@ pub use input::{
     StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
-pub use report::{MAX_REPORT_BYTES, ReportReader, WorkerReport, final_object};
+pub use policy::complete_report;
+pub use report::{MAX_REPORT_BYTES, ReportDoubt, ReportReader, WorkerReport, final_object, report_doubt};
 pub use resume::{ResumeBasis, StaleResult};
 pub use worker_requests::UNATTENDED;
 
@@ -250,6 +251,7 @@ impl Engine {
             Input::UsageSoFar { worker, spent, model } => self.usage_so_far(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
+            Input::Doubted { worker, reason } => self.doubted(worker, &reason),
             Input::ClaimChecked { worker, outcome } => self.claim_checked(worker, outcome),
             Input::Expanded { task, change } => self.expanded(&task, change),
             Input::Closed { worker } => self.closed(worker),

@@ -1,5 +1,8 @@
 //! Reads a worker's report. Describes what is wrong in words for the worker.
 
+use crate::claim::json::{plain_text, without_nulls};
+use crate::claim::text::{Gap, admission, gap, particulars, quoted, slot, words};
+use crate::claim::{Rule, TruthKind};
 use crate::event::{Status, TaskResult};
 use crate::team::Team;
 use serde_json::{Map, Value};
@@ -8,6 +11,8 @@ const MAX_FINDINGS: usize = 500;
 /// How many values beside the columns are kept, and how long each may be.
 const MAX_FACTS: usize = 40;
 const MAX_FACT: usize = 200;
+/// What agents write where there was no error.
+const NO_ERROR: [&str; 8] = ["none", "null", "no", "no error", "no errors", "n/a", "-", "nil"];
 pub const MAX_REPORT_BYTES: usize = 1 << 20;
 
 /// A well-formed report. Checks find out whether it is true.
@@ -71,7 +76,8 @@ impl ReportReader {
         if fields.is_empty() && self.result.is_none() {
             return Err(format!("the report is an empty object; {}", example()));
         }
-        let value = Value::Object(self.usual_shape(task, fields));
+        let fields = self.usual_shape(task, without_nulls(fields));
+        let value = Value::Object(self.usual_values(fields));
         let fields = value.as_object().expect("just made");
         if let Some(id) = fields.get("id").and_then(Value::as_str)
             && id != task
@@ -91,7 +97,7 @@ impl ReportReader {
         if !problems.is_empty() {
             return Err(problems.join("; "));
         }
-        let text = |name: &str| fields.get(name).map(plain).unwrap_or_default();
+        let text = |name: &str| fields.get(name).map(plain_text).unwrap_or_default();
         let whole = text("findings");
         let (findings, whole_findings) = cut(whole);
         let status = if text("status") == "completed" {
@@ -138,13 +144,36 @@ impl ReportReader {
             let itself = std::iter::once((name.clone(), value.clone()));
             itself.chain(nested(value))
         });
-        let plain_values =
-            flat.filter(|(_, value)| value.is_string() || value.is_number() || value.is_boolean());
-        plain_values
-            .map(|(name, value)| (name, plain(&value)))
-            .filter(|(_, value)| value.len() <= MAX_FACT)
+        let is_plain = |value: &Value| !matches!(value, Value::Object(_) | Value::Null);
+        flat.filter(|(_, value)| is_plain(value))
+            .map(|(name, value)| (name, plain_text(&value).chars().take(MAX_FACT).collect()))
             .take(MAX_FACTS)
             .collect()
+    }
+
+    /// Values as they are meant: numbers and lists are texts, case does not matter for a status, `none` is no error.
+    fn usual_values(&self, mut fields: Map<String, Value>) -> Map<String, Value> {
+        let is_text = |name: &str| {
+            ["id", "findings", "error"].contains(&name)
+                || (self.outputs.iter().any(|known| known == name) && !["result", "stop"].contains(&name))
+        };
+        for (name, value) in &mut fields {
+            if name == "status"
+                && let Some(status) = value.as_str()
+            {
+                let lower = status.trim().to_lowercase();
+                if lower == "completed" || lower == "failed" {
+                    *value = lower.into();
+                }
+            } else if is_text(name) && !value.is_string() {
+                *value = plain_text(value).into();
+            }
+        }
+        let says_none = |text: &str| NO_ERROR.iter().any(|none| text.trim().eq_ignore_ascii_case(none));
+        if fields.get("error").and_then(Value::as_str).is_some_and(says_none) {
+            fields.remove("error");
+        }
+        fields
     }
 
     /// Accepts other shapes: `{job_id, item_id, result, stop}`, and, where results have a schema, the bare result.
@@ -220,13 +249,70 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     }
 }
 
-/// Numbers and strings are both accepted; anything else is kept as JSON.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
+/// Why a report of success is doubtful by itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReportDoubt {
+    pub reason: String,
+    /// The worker can say more, and is asked to.
+    pub asks: bool,
+}
+
+/// What makes a report doubtful: an error beside the success, findings that are a placeholder, a promise, the task itself,
+/// or that say that it was not done. `leaves_more` when its files or its code are checked.
+pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -> Option<ReportDoubt> {
+    let doubt = |rule: Rule, reason: String, asks: bool| {
+        let kept = TruthKind::named("report").rules.contains(&rule);
+        kept.then_some(ReportDoubt { reason, asks })
+    };
+    let findings = report.findings.trim();
+    let shown = quoted(findings);
+    if !report.error.trim().is_empty() {
+        let error = quoted(&report.error);
+        return doubt(
+            Rule::Disagrees,
+            format!("the report says `completed` and has the error {error}"),
+            true,
+        );
     }
+    if let Some(gap) = gap(findings).filter(|_| !findings.is_empty()) {
+        let rule = if gap == Gap::Filler {
+            Rule::Filler
+        } else {
+            Rule::Placeholder
+        };
+        return doubt(rule, format!("the findings are a placeholder: {shown}"), true);
+    }
+    if slot(findings).is_some_and(|slot| slot.len() == findings.len()) {
+        return doubt(
+            Rule::Placeholder,
+            format!("the findings are a slot of a template: {shown}"),
+            true,
+        );
+    }
+    if admission(findings).is_some() {
+        return doubt(
+            Rule::Admits,
+            format!("the findings say that it was not done: {shown}"),
+            true,
+        );
+    }
+    if !findings.is_empty() && words(findings).len() > 3 && words(findings) == words(description) {
+        return doubt(
+            Rule::Copied,
+            format!("the findings repeat the task: {shown}"),
+            true,
+        );
+    }
+    let says_little = findings.is_empty()
+        || (particulars(findings) == 0 && !findings.contains(|c: char| c.is_ascii_digit()));
+    if says_little && !leaves_more && report.outputs.is_empty() && report.facts.is_empty() {
+        return doubt(
+            Rule::Thin,
+            "the report says nothing about the result".to_owned(),
+            false,
+        );
+    }
+    None
 }
 
 impl WorkerReport {

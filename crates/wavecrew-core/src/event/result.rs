@@ -19,6 +19,9 @@ pub struct TaskResult {
     pub facts: Vec<(String, String)>,
     #[serde(default, rename = "checked")]
     pub verdict: Verdict,
+    /// Why the result is unverified, where there is a reason beside that nothing could be compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doubt: String,
 }
 
 impl TaskResult {

@@ -145,6 +145,9 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     for (column, value) in &result.outputs {
         let _ = writeln!(text, "  - {column}: {}", one_line(value));
     }
+    if !result.doubt.is_empty() {
+        let _ = writeln!(text, "  - Unverified: {}", one_line(&result.doubt));
+    }
     if !result.error.is_empty() {
         let _ = writeln!(text, "  - Error: {}", one_line(&result.error));
     }

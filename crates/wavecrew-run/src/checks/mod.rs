@@ -19,19 +19,21 @@ use wavecrew_core::engine::{CheckOutcome, Input, WorkerId};
 use wavecrew_core::id::TaskIx;
 
 impl Driver<'_> {
-    /// Checks a claim of success; the outcome follows as an input.
+    /// Checks a claim of success; the outcome follows as an input. What is in doubt goes back to a worker that was not
+    /// `asked` yet.
     pub(crate) fn check_claim(
         &mut self,
         worker: WorkerId,
         task: TaskIx,
         outputs: &[(String, String)],
+        asked: bool,
     ) -> Result<(), DriveError> {
         let ledger = self.engine.ledger();
         let merged_file = |path: &str| {
             let file = || file_merged_beside_checkout(&self.session, path);
             self.any_merged.then(file).flatten()
         };
-        let outcome = claims::check(
+        let (outcome, doubts) = claims::check(
             self.session.dir.path(),
             self.workers
                 .get(&worker)
@@ -44,6 +46,13 @@ impl Driver<'_> {
         );
         let role = ledger.team.role(ledger.plan().role(task));
         let has_role_check = role.is_some_and(|role| role.check.is_some());
+        if let (CheckOutcome::Confirmed { .. }, Some(reason)) = (&outcome, doubts) {
+            if !asked {
+                self.claim_checked(worker, CheckOutcome::Ask(reason));
+                return Ok(());
+            }
+            self.inputs.push_back(Input::Doubted { worker, reason });
+        }
         match outcome {
             CheckOutcome::Confirmed { .. } if has_role_check => {
                 self.start_role_check(worker, task, Stage::After(outputs))

@@ -38,7 +38,8 @@ impl Driver<'_> {
                 worker,
                 task,
                 outputs,
-            } => self.check_claim(worker, task, &outputs)?,
+                asked,
+            } => self.check_claim(worker, task, &outputs, asked)?,
             Action::CheckBeforeStart { worker, task, .. } => {
                 self.start_role_check(worker, task, Stage::Before)?;
             }

@@ -217,6 +217,11 @@ fn touched(value: &Value) -> Vec<String> {
                     .filter_map(Value::as_str)
                     .map(str::to_owned)
                     .collect(),
+                ("files_touched" | "files", Value::String(files)) => files
+                    .split(';')
+                    .map(|file| file.trim().to_owned())
+                    .filter(|file| !file.is_empty())
+                    .collect(),
                 (_, inner) => touched(inner),
             };
             fields.iter().flat_map(own).collect()

@@ -189,6 +189,9 @@ fn task_json(view: &SessionView, task: TaskIx) -> Value {
     row.insert("stop_reason".into(), state.stop.map(StopReason::as_str).into());
     if state.result.status == Status::Completed || state.result.status == Status::Failed {
         row.insert("checked".into(), state.result.verdict.as_str().into());
+        if !state.result.doubt.is_empty() {
+            row.insert("doubt".into(), state.result.doubt.as_str().into());
+        }
     }
     if !state.spent.is_nothing() {
         row.insert("tokens".into(), state.spent.tokens().into());

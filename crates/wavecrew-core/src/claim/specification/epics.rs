@@ -1,74 +1,154 @@
-//! Checks an epics document: the number of epics and of their stories, and the stories of the first version.
+//! What an epics document has to hold: so many epics with so many stories each, and the stories of the first version.
 
-use super::item::{below, defined, named};
-use super::{EPIC, REQUIREMENT, STORY, has_acceptance, listed, twice};
+use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, estimate};
+use super::item::{Item, below, defined, named};
+use super::{EPIC, REQUIREMENT, STORY, listed, twice};
+use crate::claim::heading::fit;
+use crate::claim::json::alike;
+use crate::claim::rules::{Problem, Rule};
+use crate::claim::text::gap;
 use crate::team::Bounds;
+use std::collections::BTreeSet;
 
-/// The problems; each continues a sentence that starts with the file's name.
-pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> Vec<String> {
-    let found = defined(text, EPIC);
+/// What is wrong; each problem goes on from the file's name.
+pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> Vec<Problem> {
+    let is_mvp = |item: &Item<'_>| item.under.iter().any(|title| fit(title, "MVP") > 0);
+    let mut found = defined(text, EPIC);
+    found.retain(|item| !is_mvp(item));
+    let mut every = defined(text, STORY);
+    every.retain(|item| !is_mvp(item));
     let mut problems = vec![];
     if !epics.hold(found.len()) {
-        problems.push(format!(
-            "defines {} epics, {epics} are wanted: begin each with its id, `EPIC-001` and on",
-            found.len()
+        problems.push(Problem::new(
+            Rule::Missing,
+            format!(
+                "defines {} epics, {epics} are wanted: begin each with its id, `EPIC-001` and on",
+                found.len()
+            ),
         ));
     }
-    let with_stories: Vec<_> = found
+    // Stories stand below their epic, or name it.
+    let told: Vec<(&Item<'_>, Vec<&Item<'_>>)> = found
         .iter()
-        .map(|epic| (epic, defined(&epic.text, STORY)))
+        .map(|epic| {
+            let inside: BTreeSet<String> = defined(&epic.text, STORY)
+                .iter()
+                .map(|story| story.id.to_owned())
+                .collect();
+            let own = every.iter().filter(|story| {
+                inside.contains(story.id)
+                    || (named(&story.text, EPIC).contains(epic.id) && !within_other(&found, epic, story))
+            });
+            (epic, own.collect())
+        })
         .collect();
-    for (epic, own) in &with_stories {
+    for (epic, own) in &told {
         if !stories.hold(own.len()) {
-            problems.push(format!(
-                "has {} stories in {}, {stories} are wanted: begin each with its id, `STORY-001` and on",
-                own.len(),
-                epic.id
+            problems.push(Problem::new(
+                Rule::Missing,
+                format!(
+                    "has {} stories in {}, {stories} are wanted: begin each with its id, `STORY-001` and on",
+                    own.len(),
+                    epic.id
+                ),
             ));
         }
     }
-    let all = || with_stories.iter().flat_map(|(_, own)| own);
-    let without = |says: &dyn Fn(&str) -> bool| -> Vec<&str> {
-        all()
-            .filter(|story| !says(&story.text))
-            .map(|story| story.id)
-            .collect()
-    };
-    let unserving = with_stories
-        .iter()
-        .filter(|(epic, _)| named(&epic.text, REQUIREMENT).is_empty());
+    let all = || told.iter().flat_map(|(_, own)| own.iter().copied());
+    let unserving = told.iter().filter(|(epic, own)| {
+        named(&epic.text, REQUIREMENT).is_empty()
+            && own.iter().all(|story| named(&story.text, REQUIREMENT).is_empty())
+    });
     let unserving: Vec<&str> = unserving.map(|(epic, _)| epic.id).collect();
-    problems.extend(
-        [
-            listed(
-                "defines more than once:",
-                &twice(found.iter().map(|epic| epic.id)),
-            ),
-            listed("defines more than once:", &twice(all().map(|story| story.id))),
-            listed("names no requirement (FR-001 and on) in", &unserving),
-            listed("has no acceptance criteria for", &without(&has_acceptance)),
-            listed("has no estimate for", &without(&has_estimate)),
-        ]
-        .into_iter()
-        .flatten(),
-    );
-    let mvp = named(&below(text, |title| title.contains("mvp")), STORY);
+    problems.extend(listed(
+        Rule::Repeated,
+        "defines more than once:",
+        &twice(found.iter().map(|epic| epic.id)),
+    ));
+    problems.extend(listed(
+        Rule::Missing,
+        "names no requirement (FR-001 and on) in",
+        &unserving,
+    ));
+    problems.extend(story_problems(&all().collect::<Vec<_>>()));
+    let mvp = named(&below(text, |title| fit(title, "MVP") > 0), STORY);
     if mvp.is_empty() {
-        problems.push("names no story (STORY-001 and on) in its MVP".to_owned());
+        problems.push(Problem::new(
+            Rule::Missing,
+            "names no story (STORY-001 and on) in its MVP",
+        ));
     }
     let unknown = mvp
         .iter()
         .filter(|id| !all().any(|story| story.id == id.as_str()));
     let unknown: Vec<&str> = unknown.map(String::as_str).collect();
-    problems.extend(listed("has stories in its MVP that no epic has:", &unknown));
+    problems.extend(listed(
+        Rule::Disagrees,
+        "has stories in its MVP that no epic has:",
+        &unknown,
+    ));
     problems
 }
 
-fn has_estimate(text: &str) -> bool {
-    let text = text.to_lowercase();
-    ["estimate", "points", "size"]
+fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
+    let of = |wanted: &dyn Fn(&Item<'_>) -> bool| -> Vec<&str> {
+        let found = stories.iter().filter(|story| wanted(story));
+        found.map(|story| story.id).collect()
+    };
+    let flawed = |flaw: CriteriaFlaw| {
+        move |story: &Item<'_>| criteria(story).is_some_and(|text| criteria_flaw(story, &text) == Some(flaw))
+    };
+    let bodies: Vec<String> = stories
         .iter()
-        .any(|word| text.contains(word))
+        .map(|story| story.text.replace(story.id, ""))
+        .collect();
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    [
+        listed(
+            Rule::Repeated,
+            "defines more than once:",
+            &twice(stories.iter().map(|story| story.id)),
+        ),
+        listed(
+            Rule::Missing,
+            "has no acceptance criteria for",
+            &of(&|story| criteria(story).is_none()),
+        ),
+        listed(
+            Rule::Placeholder,
+            "has placeholders for the acceptance criteria of",
+            &of(&flawed(CriteriaFlaw::Placeholder)),
+        ),
+        listed(
+            Rule::Vague,
+            "has acceptance criteria that name nothing to observe for",
+            &of(&flawed(CriteriaFlaw::Vague)),
+        ),
+        listed(
+            Rule::Missing,
+            "has no estimate for",
+            &of(&|story| estimate(story).is_none()),
+        ),
+        listed(
+            Rule::Placeholder,
+            "has placeholders for the estimates of",
+            &of(&|story| estimate(story).is_some_and(|text| gap(text).is_some())),
+        ),
+        alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Whether the story stands below an epic other than this one.
+fn within_other(epics: &[Item<'_>], own: &Item<'_>, story: &Item<'_>) -> bool {
+    let others = epics.iter().filter(|epic| epic.id != own.id);
+    others.into_iter().any(|epic| {
+        defined(&epic.text, STORY)
+            .iter()
+            .any(|known| known.id == story.id)
+    })
 }
 
 #[cfg(test)]
@@ -85,7 +165,7 @@ mod tests {
             text += &format!("## EPIC-{epic:03}: One\nDelivers FR-{epic:03}.\n");
             for _ in 0..stories {
                 n += 1;
-                text += &format!("- STORY-{n:03}: As a shopper ... Acceptance: back. Estimate: S\n");
+                text += &format!("- STORY-{n:03}: As a shopper I want {n}. Acceptance: back. Estimate: S\n");
             }
         }
         text + "## MVP\n" + mvp
@@ -127,7 +207,11 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(problems(&text, EPICS, STORIES), expected, "{text}");
+            let proven = problems(&text, EPICS, STORIES)
+                .into_iter()
+                .filter(|problem| problem.rule.refutes() && problem.rule != Rule::Repeated);
+            let proven: Vec<String> = proven.map(|problem| problem.text).collect();
+            assert_eq!(proven, expected, "{text}");
         }
     }
 }

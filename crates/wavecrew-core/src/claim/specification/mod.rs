@@ -1,6 +1,7 @@
 //! Documents of a specification, read by the ids in them: requirements (`FR-001`), epics (`EPIC-001`) and their stories
-//! (`STORY-001`). Finds what is missing in each, and how they are linked. Does not rate wording.
+//! (`STORY-001`). Says what is missing in each, which criteria name nothing, and how they hang together.
 
+mod criteria;
 mod epics;
 mod item;
 mod requirements;
@@ -8,18 +9,23 @@ mod trace;
 
 pub(super) use epics::problems as epics_problems;
 pub(super) use requirements::problems as requirements_problems;
-pub use trace::{PlannedTask, Trace};
+pub use trace::{PlannedTask, Trace, coverage_problems};
 
+use super::rules::{Problem, Rule};
 use std::collections::BTreeSet;
 
 const REQUIREMENT: &str = "FR";
 const EPIC: &str = "EPIC";
 const STORY: &str = "STORY";
-/// Longer lists end with a count.
+/// A worker reads a list of this length; more is counted.
 const LISTED: usize = 12;
 
 /// `what FR-001, FR-002`, if there are any.
-fn listed(what: &str, ids: &[&str]) -> Option<String> {
+fn listed(rule: Rule, what: &str, ids: &[&str]) -> Option<Problem> {
+    list(what, ids).map(|text| Problem::new(rule, text))
+}
+
+fn list(what: &str, ids: &[&str]) -> Option<String> {
     let shown = ids[..ids.len().min(LISTED)].join(", ");
     match ids.len() {
         0 => None,
@@ -33,11 +39,4 @@ fn twice<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     let twice: BTreeSet<&str> = ids.filter(|id| !seen.insert(*id)).collect();
     twice.into_iter().collect()
-}
-
-/// Whether a text has acceptance criteria: by that name, or as given, when, then.
-fn has_acceptance(text: &str) -> bool {
-    let text = text.to_lowercase();
-    let steps = ["given", "when", "then"];
-    text.contains("acceptance") || steps.iter().all(|step| item::has_word(&text, step))
 }

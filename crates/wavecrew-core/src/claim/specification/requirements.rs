@@ -1,32 +1,80 @@
-//! Checks a requirements document: numbered requirements, each with a priority and acceptance criteria, and user stories.
+//! What a requirements document has to hold: numbered requirements, each with a priority and with criteria, and stories.
 
-use super::item::{Item, below, cells, defined, has_word, named};
-use super::{REQUIREMENT, has_acceptance, listed, twice};
-use std::collections::BTreeSet;
+use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, is_story};
+use super::item::{Item, below, defined, has_word};
+use super::{REQUIREMENT, listed, twice};
+use crate::claim::heading::fit;
+use crate::claim::json::alike;
+use crate::claim::rules::{Problem, Rule};
+use crate::claim::text::{Gap, gap, word_count};
 
-/// `MoSCoW`.
-const PRIORITIES: [(&str, &str); 5] = [
+/// `MoSCoW`, and other words for the same.
+const PRIORITIES: [(&str, &str); 26] = [
     ("must", "Must"),
     ("should", "Should"),
     ("could", "Could"),
     ("won't", "Won't"),
     ("won’t", "Won't"),
+    ("wont", "Won't"),
+    ("high", "Must"),
+    ("medium", "Should"),
+    ("low", "Could"),
+    ("p0", "Must"),
+    ("p1", "Must"),
+    ("p2", "Should"),
+    ("p3", "Could"),
+    ("必须", "Must"),
+    ("应该", "Should"),
+    ("可以", "Could"),
+    ("不做", "Won't"),
+    ("muss", "Must"),
+    ("soll", "Should"),
+    ("kann", "Could"),
+    ("debe", "Must"),
+    ("debería", "Should"),
+    ("doit", "Must"),
+    ("devrait", "Should"),
+    ("必須", "Must"),
+    ("推奨", "Should"),
+];
+const PRIORITY: [&str; 8] = [
+    "priority",
+    "moscow",
+    "优先级",
+    "優先",
+    "priorität",
+    "prioridad",
+    "priorité",
+    "приоритет",
 ];
 
-/// The problems; each continues a sentence that starts with the file's name.
-pub(in crate::claim) fn problems(text: &str) -> Vec<String> {
+/// What is wrong; each problem goes on from the file's name.
+pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     let mut items = defined(text, REQUIREMENT);
-    // A section of acceptance criteria names requirements, but defines none.
+    // What stands in a section of criteria or stories speaks of requirements, and defines none.
     items.retain(|item| {
         !item
             .under
             .iter()
-            .any(|title| is_about_criteria(&title.to_lowercase()))
+            .any(|title| is_about_criteria(&title.to_lowercase()) || is_about_stories(title))
     });
     if items.is_empty() {
-        return vec!["defines no requirement: begin each with its id, `FR-001` and on".to_owned()];
+        return vec![Problem::new(
+            Rule::Missing,
+            "defines no requirement: begin each with its id, `FR-001` and on",
+        )];
     }
-    let elsewhere = accepted_elsewhere(text);
+    let elsewhere = below(text, is_about_criteria);
+    let elsewhere = defined(&elsewhere, REQUIREMENT);
+    let of_item = |item: &Item<'_>| {
+        let own = criteria(item);
+        own.or_else(|| {
+            elsewhere
+                .iter()
+                .find(|other| other.id == item.id)
+                .map(|other| other.text.replacen(other.id, "", 1))
+        })
+    };
     let ids = |wanted: &dyn Fn(&Item<'_>) -> bool| -> Vec<&str> {
         items
             .iter()
@@ -34,45 +82,111 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<String> {
             .map(|item| item.id)
             .collect()
     };
-    let stories = below(text, |title| {
-        title.contains("user stories") || title.contains("user story")
-    });
-    let stories = stories.to_lowercase();
-    let no_story = !stories.is_empty() && !["as a ", "as an ", "as the "].iter().any(|s| stories.contains(s));
+    let flawed = |flaw: CriteriaFlaw| {
+        move |item: &Item<'_>| {
+            of_item(item).is_some_and(|criteria| criteria_flaw(item, &criteria) == Some(flaw))
+        }
+    };
+    let is_empty = |item: &Item<'_>| {
+        let said = item.text.lines().any(|line| {
+            line.split(['.', '|', '\n'])
+                .any(|part| gap(part) == Some(Gap::Placeholder))
+        });
+        said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
+    };
+    let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let unwanted = ids(&|item| priority(item) == Some("Won't"));
+    let all_unwanted = unwanted.len() == items.len();
     [
         listed(
+            Rule::Repeated,
             "defines more than once:",
             &twice(items.iter().map(|item| item.id)),
         ),
         listed(
+            Rule::Missing,
             "has no acceptance criteria for",
-            &ids(&|item| !is_accepted(item) && !elsewhere.contains(item.id)),
+            &ids(&|item| of_item(item).is_none()),
         ),
         listed(
+            Rule::Placeholder,
+            "has placeholders for the acceptance criteria of",
+            &ids(&flawed(CriteriaFlaw::Placeholder)),
+        ),
+        listed(
+            Rule::Vague,
+            "has acceptance criteria that name nothing to observe for",
+            &ids(&flawed(CriteriaFlaw::Vague)),
+        ),
+        listed(Rule::Gaps, "has a placeholder in", &ids(&is_empty)),
+        listed(
+            Rule::Missing,
             "has no priority (Must, Should, Could or Won't) for",
             &ids(&|item| priority(item).is_none()),
         ),
-        no_story.then(|| "has no user story of the form `As a ..., I want ..., so that ...`".to_owned()),
+        alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
+        all_unwanted.then(|| {
+            Problem::new(
+                Rule::Unclear,
+                "wants none of its requirements: all have the priority Won't",
+            )
+        }),
+        stories_problem(text),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// The priority in the requirement's text, or in the headings above it.
+fn stories_problem(text: &str) -> Option<Problem> {
+    let stories = below(text, is_about_stories);
+    let body: Vec<&str> = stories.lines().filter(|line| !line.starts_with('#')).collect();
+    let said = body.join("\n");
+    if said.trim().is_empty()
+        || body
+            .iter()
+            .all(|line| line.trim().is_empty() || gap(line).is_some())
+    {
+        return (!stories.is_empty()).then(|| Problem::new(Rule::Missing, FORM));
+    }
+    // Prose in words that are not known may be a story.
+    let rule = if word_count(&said) < 6 {
+        Rule::Missing
+    } else {
+        Rule::Unclear
+    };
+    (!is_story(&said)).then(|| Problem::new(rule, FORM))
+}
+
+const FORM: &str = "has no user story of the form `As a ..., I want ..., so that ...`";
+
+fn is_about_stories(title: &str) -> bool {
+    fit(title, "User stories") > 0
+}
+
+/// The priority that stands with the requirement, or over it.
 pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     let exactly = |text: &str| {
         let text = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let text = text.strip_suffix(" have").unwrap_or(&text);
         PRIORITIES.iter().find(|(word, _)| *word == text)
     };
+    // The first of them counts: what follows may be the requirement's own `must`.
     let within = |text: &str| {
         let text = text.to_lowercase();
-        PRIORITIES.iter().find(|(word, _)| has_word(&text, word))
+        let place = |word: &str| {
+            let is_there = has_word(&text, word) || (!word.is_ascii() && text.contains(word));
+            is_there.then(|| text.find(word)).flatten()
+        };
+        let found = PRIORITIES
+            .iter()
+            .filter_map(|known| Some((place(known.0)?, known)));
+        found.min_by_key(|(at, _)| *at).map(|(_, known)| known)
     };
     let is_about_it = |line: &&str| {
         let line = line.to_lowercase();
-        line.contains("priority") || line.contains("moscow")
+        PRIORITY.iter().any(|word| line.contains(word))
     };
     let set_off = item
         .text
@@ -81,29 +195,21 @@ pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     let by_line = || item.text.lines().filter(is_about_it).find_map(within);
     let by_heading = || item.under.iter().rev().find_map(|title| within(title));
     let found = set_off.or_else(by_line).or_else(by_heading);
-    found.map(|(_, priority)| *priority)
+    found.map(|(_, quoted_path)| *quoted_path)
 }
 
-fn is_accepted(item: &Item<'_>) -> bool {
-    let column = item
-        .columns
-        .iter()
-        .position(|name| name.to_lowercase().contains("accept"));
-    match column {
-        Some(column) => cells(&item.text).nth(column).is_some_and(|cell| !cell.is_empty()),
-        None => has_acceptance(&item.text),
-    }
-}
-
-/// Requirements whose criteria are in a separate section.
-fn accepted_elsewhere(text: &str) -> BTreeSet<String> {
-    let section = below(text, is_about_criteria);
-    named(&section, REQUIREMENT)
-}
-
-/// `title` is in lower case.
+/// A heading, in small letters.
 fn is_about_criteria(title: &str) -> bool {
-    title.contains("acceptance") && !title.contains("fr-")
+    let named = [
+        "acceptance",
+        "akzeptanz",
+        "abnahme",
+        "验收",
+        "受け入れ",
+        "aceptación",
+        "acceptation",
+    ];
+    named.iter().any(|word| title.contains(word)) && !title.contains("fr-")
 }
 
 #[cfg(test)]
@@ -111,6 +217,13 @@ mod tests {
     use super::*;
 
     const STORIES: &str = "## User stories\nAs a shopper, I want to undo, so that I lose nothing. FR-001\n";
+
+    fn proven(text: &str) -> Vec<String> {
+        let problems = problems(text)
+            .into_iter()
+            .filter(|problem| problem.rule.refutes());
+        problems.map(|problem| problem.text).collect()
+    }
 
     #[test]
     fn requirements() {
@@ -149,11 +262,11 @@ mod tests {
                 &["defines no requirement: begin each with its id, `FR-001` and on"],
             ),
         ] {
-            assert_eq!(problems(&format!("{text}{STORIES}")), expected, "{text}");
+            assert_eq!(proven(&format!("{text}{STORIES}")), expected, "{text}");
         }
         let no_story = "- FR-001 (Must) x. Acceptance: y\n## User stories\nnone yet\n";
         assert_eq!(
-            problems(no_story),
+            proven(no_story),
             ["has no user story of the form `As a ..., I want ..., so that ...`"]
         );
     }

@@ -1,8 +1,10 @@
 //! The trace from requirements to epics to tasks of the plan, and its gaps.
 
-use super::item::{defined, named};
+use super::item::{Item, defined, named};
 use super::requirements::priority;
 use super::{EPIC, REQUIREMENT, STORY};
+use crate::claim::normal::usual_ids;
+use crate::claim::rules::{Problem, Rule};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -38,6 +40,7 @@ struct TracedEpic {
 impl Trace {
     /// Reads the documents; `None` when no requirement is defined.
     pub fn of(requirements: &str, epics: &str, tasks: &[PlannedTask<'_>]) -> Option<Self> {
+        let (requirements, epics) = (&usual_ids(requirements), &usual_ids(epics));
         let wanted = defined(requirements, REQUIREMENT);
         if wanted.is_empty() {
             return None;
@@ -45,7 +48,9 @@ impl Trace {
         let epics: Vec<TracedEpic> = defined(epics, EPIC)
             .iter()
             .map(|epic| {
-                let requirements = named(&epic.text, REQUIREMENT);
+                let mut requirements = named(&epic.text, REQUIREMENT);
+                let elsewhere = stories_of(epics, epic.id);
+                requirements.extend(elsewhere.iter().flat_map(|story| named(&story.text, REQUIREMENT)));
                 let stories: BTreeSet<String> = defined(&epic.text, STORY)
                     .iter()
                     .map(|story| story.id.to_owned())
@@ -138,6 +143,58 @@ impl Trace {
         }
         text
     }
+}
+
+/// Stories that stand apart from their epic and name it.
+fn stories_of<'a>(epics: &'a str, id: &str) -> Vec<Item<'a>> {
+    let mut stories = defined(epics, STORY);
+    stories.retain(|story| named(&story.text, EPIC).contains(id));
+    stories
+}
+
+/// What the epics miss of the requirements, and what they name that is none. Each problem goes on from the file of the
+/// epics.
+pub fn coverage_problems(requirements: &str, epics: &str) -> Vec<Problem> {
+    let Some(trace) = Trace::of(requirements, epics, &[]) else {
+        return Vec::new();
+    };
+    let lost = trace.requirements.iter().filter(|traced| traced.epics.is_empty());
+    let must: Vec<&str> = lost
+        .filter(|traced| traced.priority == "Must")
+        .map(|traced| traced.id.as_str())
+        .collect();
+    let known: BTreeSet<&str> = trace
+        .requirements
+        .iter()
+        .map(|traced| traced.id.as_str())
+        .collect();
+    let named: BTreeSet<&str> = trace
+        .epics
+        .iter()
+        .flat_map(|epic| &epic.requirements)
+        .map(String::as_str)
+        .collect();
+    let unknown: Vec<&str> = named.difference(&known).copied().collect();
+    let mut problems = Vec::new();
+    if !must.is_empty() {
+        problems.push(Problem::new(
+            Rule::Uncovered,
+            format!(
+                "has no epic for {}, which the requirements say is a Must",
+                must.join(", ")
+            ),
+        ));
+    }
+    if !unknown.is_empty() {
+        problems.push(Problem::new(
+            Rule::Uncovered,
+            format!(
+                "names {}, which the requirements do not define",
+                unknown.join(", ")
+            ),
+        ));
+    }
+    problems
 }
 
 fn ids<'a>(tasks: impl Iterator<Item = &'a PlannedTask<'a>>) -> Vec<String> {

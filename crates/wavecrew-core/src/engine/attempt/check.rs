@@ -73,7 +73,9 @@ impl Engine {
                 measured,
                 ..CheckFindings::default()
             },
-            CheckOutcome::SendBack(reason) | CheckOutcome::Contradicted(reason) => {
+            CheckOutcome::Ask(reason)
+            | CheckOutcome::SendBack(reason)
+            | CheckOutcome::Contradicted(reason) => {
                 return self.conclude(worker, StopReason::Ok, failed(reason), Retry::Never);
             }
         };

@@ -22,6 +22,10 @@ pub(super) struct Attempt {
     pub pool: String,
     pub turn: u32,
     repairs: u32,
+    /// It was asked about doubts.
+    asked: u32,
+    /// What stays in doubt about its claim.
+    doubt: String,
     /// How often its work was checked, and how often it was sent back because of that.
     checks: u32,
     iterations: u32,
@@ -122,6 +126,8 @@ impl Engine {
                 pool,
                 turn: 1,
                 repairs: 0,
+                asked: 0,
+                doubt: String::new(),
                 checks: 0,
                 iterations: 0,
                 checking_since: self.now,

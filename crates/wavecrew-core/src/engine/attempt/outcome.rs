@@ -59,8 +59,14 @@ impl Engine {
         }
         let mut result = TaskResult {
             verdict,
+            doubt: attempt.doubt.clone(),
             ..report.result
         };
+        if result.status != Status::Completed {
+            result.doubt.clear();
+        } else if !result.doubt.is_empty() && result.verdict == Verdict::Verified {
+            result.verdict = Verdict::Unverified;
+        }
         if result.status == Status::Failed && result.error.is_empty() {
             "The worker reported a failure without saying why".clone_into(&mut result.error);
         } else if result.status == Status::Completed {

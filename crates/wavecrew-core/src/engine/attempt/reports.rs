@@ -6,9 +6,10 @@ use crate::claim;
 use crate::engine::action::{Action, Notice};
 use crate::engine::input::{CheckOutcome, TurnEnd, TurnExit, WorkerId};
 use crate::engine::ledger::set;
-use crate::engine::report::WorkerReport;
+use crate::engine::report::{ReportDoubt, WorkerReport, report_doubt};
 use crate::engine::{Engine, policy};
 use crate::event::{Event, Status, StopReason, Verdict};
+use crate::id::TaskIx;
 use std::time::Duration;
 
 /// How long a worker that has reported may take to end by itself.
@@ -166,7 +167,17 @@ impl Engine {
                 self.finish(worker, report, verdict);
             }
             CheckOutcome::Measured(findings) => self.checked_after_turn(worker, report, findings),
-            CheckOutcome::SendBack(reason) => self.send_back_or_contradict(worker, reason),
+            CheckOutcome::Ask(reason) => {
+                if !self.ask_about(worker, &reason) {
+                    self.doubted(worker, &reason);
+                    self.finish(worker, report, Verdict::Unverified);
+                }
+            }
+            CheckOutcome::SendBack(reason) => {
+                // What is in doubt is in the list.
+                attempt.asked = 1;
+                self.send_back_or_contradict(worker, reason);
+            }
             CheckOutcome::Contradicted(reason) => self.contradict(worker, reason),
         }
     }
@@ -196,8 +207,19 @@ impl Engine {
         {
             return self.send_back_or_contradict(worker, reason);
         }
+        // What was in doubt about an earlier report may be settled.
+        let cannot_ask = self.task_limit_reached(task).is_some();
+        let doubt = completed.then(|| self.report_doubt(task, &report)).flatten();
+        self.attempt_mut(worker).doubt.clear();
+        if let Some(doubt) = doubt {
+            if doubt.asks && self.ask_about(worker, &doubt.reason) {
+                return;
+            }
+            self.doubted(worker, &doubt.reason);
+        }
         let attempt = self.attempt_mut(worker);
         if completed && checked {
+            let asked = attempt.asked > 0 || attempt.close != CloseState::Open || cannot_ask;
             let result = &report.result;
             let outputs = result.outputs.iter().chain(&result.facts).cloned().collect();
             attempt.stage = AttemptStage::Checking { report };
@@ -206,10 +228,40 @@ impl Engine {
                 worker,
                 task,
                 outputs,
+                asked,
             });
         } else {
             self.finish(worker, report, Verdict::Unverified);
         }
+    }
+
+    /// What a report says about itself that makes it doubtful.
+    fn report_doubt(&self, task: TaskIx, report: &WorkerReport) -> Option<ReportDoubt> {
+        let plan = self.ledger.plan();
+        let role = self.ledger.team.role(plan.role(task));
+        let leaves_more = role.is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
+        report_doubt(&report.result, plan.cell(task, "description"), leaves_more)
+    }
+
+    /// Something about the claim stays in doubt.
+    pub(in crate::engine) fn doubted(&mut self, worker: WorkerId, reason: &str) {
+        let Some(attempt) = self.live.get_mut(&worker) else {
+            return;
+        };
+        if !attempt.doubt.is_empty() {
+            attempt.doubt.push_str("; ");
+        }
+        attempt.doubt.push_str(reason);
+    }
+
+    /// Asks the worker about something that is in doubt; false when it was asked before or cannot be asked.
+    fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
+        let message = format!(
+            "Your work cannot be verified as it is: {reason}\n\
+             Correct this and report again. If it is right as it is, report again unchanged: it then counts as \
+             unverified, with this reason."
+        );
+        self.send_back(worker, |attempt| &mut attempt.asked, 1, reason, message)
     }
 
     fn send_back_or_contradict(&mut self, worker: WorkerId, reason: String) {

@@ -5,7 +5,7 @@ mod policies;
 mod rounds;
 mod score;
 
-pub(super) use score::complete_report;
+pub use score::complete_report;
 
 use super::action::{Action, QuestionKind};
 use super::input::Answer;

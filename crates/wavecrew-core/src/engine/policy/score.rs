@@ -1,14 +1,18 @@
 //! Completes a report with what policies need: scores, and the verdicts that follow from them. A worker's own verdict does
 //! not count against its score.
 
+use crate::claim::figure;
 use crate::engine::ledger::set;
 use crate::event::TaskResult;
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{Dimension, DimensionSource, GateKind, Team};
 
+/// A mean may differ by this much from what was reported: people round.
+const ROUNDING: f64 = 1.5;
+
 /// Completes a report with values that follow from it, or says what is missing.
-pub(in crate::engine) fn complete_report(
+pub fn complete_report(
     team: &Team,
     plan: &Plan,
     task: TaskIx,
@@ -19,6 +23,9 @@ pub(in crate::engine) fn complete_report(
     }
     if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
         let score = number(report, "score", 1.0)?;
+        if value(report, "score").is_some_and(|said| said.trim().parse::<f64>().is_err()) {
+            set_value(report, "score", two(score));
+        }
         if let Some(column) = &checkpoint.verdict_column {
             let verdict = checkpoint.verdict(score).as_str();
             set(&mut report.outputs, column, verdict.to_owned());
@@ -42,7 +49,7 @@ pub(in crate::engine) fn complete_report(
             } => {
                 let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
                 let said = value(report, "verdict").unwrap_or_default().to_owned();
-                let known = words.iter().find(|word| word.eq_ignore_ascii_case(said.trim()));
+                let known = words.iter().find(|word| is_word(said.trim(), word));
                 let Some(word) = known else {
                     return Err(format!(
                         "the report needs `verdict`, one of {}, and has `{said}`",
@@ -55,6 +62,27 @@ pub(in crate::engine) fn complete_report(
         }
     }
     Ok(())
+}
+
+/// Whether a text is the word, in any letters and in its other forms: `Approved`.
+fn is_word(said: &str, word: &str) -> bool {
+    let said = said.trim_matches(|c: char| !c.is_alphanumeric());
+    let start = said
+        .get(..word.len())
+        .filter(|start| start.eq_ignore_ascii_case(word));
+    start.is_some()
+        && matches!(
+            said[word.len()..].to_lowercase().as_str(),
+            "" | "d" | "s" | "ed" | "ly"
+        )
+}
+
+/// Replaces a value where it stands.
+fn set_value(report: &mut TaskResult, name: &str, text: String) {
+    let mut values = report.outputs.iter_mut().chain(&mut report.facts);
+    if let Some((_, value)) = values.find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        *value = text;
+    }
 }
 
 /// The gates that decide after a task of this id.
@@ -70,12 +98,13 @@ fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -
     let reported = dimensions.iter().filter(|d| d.from == DimensionSource::Reported);
     let given: Vec<(&Dimension, f64)> = reported
         .filter_map(|dimension| {
-            let parsed = value(report, &dimension.name)?.trim().parse::<f64>();
-            parsed.ok().map(|points| (dimension, points))
+            let points = figure(value(report, &dimension.name)?)?;
+            Some((dimension, points.on(100.0)))
         })
         .collect();
+    let named = column.unwrap_or("score");
     if given.is_empty() || given.len() < dimensions.len() {
-        return number(report, column.unwrap_or("score"), 100.0);
+        return number(report, named, 100.0);
     }
     if let Some((dimension, points)) = given.iter().find(|(_, p)| !(0.0..=100.0).contains(p)) {
         return Err(format!(
@@ -85,7 +114,14 @@ fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -
     }
     let total: f64 = given.iter().map(|(d, points)| f64::from(d.weight) * points).sum();
     let weights: u32 = given.iter().map(|(d, _)| d.weight).sum();
-    Ok(total / f64::from(weights.max(1)))
+    let mean = total / f64::from(weights.max(1));
+    match value(report, named).and_then(figure).map(|said| said.on(100.0)) {
+        Some(said) if (said - mean).abs() > ROUNDING => Err(format!(
+            "`{named}` is {said}, and the reported dimensions make {}",
+            two(mean)
+        )),
+        Some(_) | None => Ok(mean),
+    }
 }
 
 fn number(report: &TaskResult, name: &str, most: f64) -> Result<f64, String> {
@@ -94,9 +130,9 @@ fn number(report: &TaskResult, name: &str, most: f64) -> Result<f64, String> {
             "the report needs `{name}`, a number from 0 to {most}, and has none"
         ));
     };
-    match text.trim().parse::<f64>() {
-        Ok(number) if (0.0..=most).contains(&number) => Ok(number),
-        Ok(_) | Err(_) => Err(format!(
+    match figure(text).map(|figure| figure.on(most)) {
+        Some(number) if (0.0..=most).contains(&number) => Ok(number),
+        Some(_) | None => Err(format!(
             "`{name}` is `{text}`, and has to be a number from 0 to {most}"
         )),
     }

@@ -12,12 +12,12 @@ pub struct PlanTask {
     pub id: String,
     pub title: String,
     pub description: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::claim::json::texts")]
     pub files: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::claim::json::texts")]
     pub depends_on: Vec<String>,
-    #[serde(default)]
-    pub convergence_criteria: Vec<serde_json::Value>,
+    #[serde(default, deserialize_with = "crate::claim::json::texts")]
+    pub convergence_criteria: Vec<String>,
 }
 
 /// How the size of a plan decides who works on it.
@@ -230,13 +230,8 @@ fn describe(task: &PlanTask) -> String {
     if !task.files.is_empty() {
         text += &format!(" Files: {}.", task.files.join(", "));
     }
-    let criteria = task.convergence_criteria.iter().map(|criterion| match criterion {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    let criteria: Vec<String> = criteria.collect();
-    if !criteria.is_empty() {
-        text += &format!(" Done when: {}.", criteria.join("; "));
+    if !task.convergence_criteria.is_empty() {
+        text += &format!(" Done when: {}.", task.convergence_criteria.join("; "));
     }
     text
 }

@@ -2,6 +2,7 @@
 //! follows no link out of the folders that a worker may use.
 
 mod commits;
+mod documents;
 mod owed_files;
 mod plan_tasks;
 mod reported_paths;
@@ -11,13 +12,14 @@ mod tests;
 
 use std::io;
 use std::path::Path;
-use wavecrew_core::claim::owed_paths;
+use wavecrew_core::claim::{document_context, owed_paths};
 use wavecrew_core::engine::CheckOutcome;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 
-/// Checks a claim of success. `beside` reads a file of merged work that is not in the checkout.
+/// Checks a claim of success; with the outcome comes what is in doubt. `beside` reads a file of merged work that is not in
+/// the checkout.
 pub fn check(
     session_dir: &Path,
     project_dir: &Path,
@@ -26,9 +28,10 @@ pub fn check(
     task: TaskIx,
     outputs: &[(String, String)],
     beside: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> CheckOutcome {
+) -> (CheckOutcome, Option<String>) {
     let owed_paths = owed_paths(team, plan, task);
-    let mut findings = owed_files::check(session_dir, project_dir, &owed_paths);
+    let context = document_context(team, plan, task);
+    let mut findings = owed_files::check(session_dir, project_dir, &owed_paths, context);
     let paths = wavecrew_core::claim::reported_paths(team, outputs);
     reported_paths::check(session_dir, project_dir, &owed_paths, paths, &mut findings);
     commits::check(project_dir, team, outputs, &mut findings);
@@ -41,13 +44,22 @@ pub fn check(
         };
         review::check(&sources, &owed_paths, outputs, &mut findings);
         plan_tasks::check(session_dir, team, plan.id(task), &mut findings);
+        documents::check(session_dir, team, plan, task, &owed_paths, outputs, &mut findings);
     }
-    findings.outcome()
+    let doubts = findings.doubts();
+    (findings.outcome(), doubts)
 }
 
 /// Whether everything that the task's worker owes is complete; `false` if it owes nothing.
 pub fn artifacts_complete(session_dir: &Path, team: &Team, plan: &Plan, task: TaskIx) -> bool {
-    owed_files::check(session_dir, session_dir, &owed_paths(team, plan, task)).is_verified()
+    let owed = owed_paths(team, plan, task);
+    owed_files::check(
+        session_dir,
+        session_dir,
+        &owed,
+        document_context(team, plan, task),
+    )
+    .is_verified()
 }
 
 /// The owed files that exist, as paths in the session folder.

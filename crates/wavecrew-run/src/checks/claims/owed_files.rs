@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use wavecrew_core::claim::{ClaimCheck, OwedPath, OwedPaths, content_problems, quoted_path};
+use wavecrew_core::claim::{
+    ClaimCheck, DocumentContext, OwedPath, OwedPaths, Problem, content_problems, quoted_path,
+};
 use wavecrew_core::team::{Content, Owed};
 
 /// No document that people read is longer.
@@ -13,7 +15,12 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Entries that are searched for one pattern.
 const MAX_ENTRIES: usize = 100_000;
 
-pub(super) fn check(session_dir: &Path, project_dir: &Path, owed_paths: &OwedPaths<'_>) -> ClaimCheck {
+pub(super) fn check(
+    session_dir: &Path,
+    project_dir: &Path,
+    owed_paths: &OwedPaths<'_>,
+    context: DocumentContext<'_>,
+) -> ClaimCheck {
     let mut findings = ClaimCheck::default();
     for leaves in &owed_paths.escaping {
         let path = quoted_path(&leaves.0);
@@ -28,7 +35,7 @@ pub(super) fn check(session_dir: &Path, project_dir: &Path, owed_paths: &OwedPat
         Ok(session) => {
             for owed in &owed_paths.by_worker {
                 findings.count_check();
-                check_owed(&session, project_dir, owed, &mut findings);
+                check_owed(&session, project_dir, owed, context, &mut findings);
             }
         }
         Err(error) => {
@@ -39,7 +46,13 @@ pub(super) fn check(session_dir: &Path, project_dir: &Path, owed_paths: &OwedPat
     findings
 }
 
-fn check_owed(session: &Path, project: &Path, owed: &OwedPath<'_>, findings: &mut ClaimCheck) {
+fn check_owed(
+    session: &Path,
+    project: &Path,
+    owed: &OwedPath<'_>,
+    context: DocumentContext<'_>,
+    findings: &mut ClaimCheck,
+) {
     let mut found = match FoundFiles::of(session, owed) {
         Ok(found) => found,
         Err(error) => {
@@ -66,8 +79,13 @@ fn check_owed(session: &Path, project: &Path, owed: &OwedPath<'_>, findings: &mu
         });
     }
     for (name, real) in &found.files {
-        for problem in file_problems(name, real, owed.owed) {
-            findings.add_fixable(format!("{} {problem}", quoted_path(name)));
+        match file_problems(name, real, owed.owed, context) {
+            Ok(problems) => {
+                for problem in &problems {
+                    findings.add(&quoted_path(name), problem);
+                }
+            }
+            Err(problem) => findings.add_fixable(format!("{} {problem}", quoted_path(name))),
         }
     }
 }
@@ -182,31 +200,42 @@ impl FoundFiles {
 }
 
 /// What is wrong with an owed file; each problem continues a sentence that starts with its name.
-fn file_problems(name: &str, real: &Path, owed: &Owed) -> Vec<String> {
-    read(name, real, owed).unwrap_or_else(|error| vec![format!("cannot be read: {error}")])
+fn file_problems(
+    name: &str,
+    real: &Path,
+    owed: &Owed,
+    context: DocumentContext<'_>,
+) -> Result<Vec<Problem>, String> {
+    match read(real, owed) {
+        Ok(Ok(Some(bytes))) => Ok(content_problems(&owed.content, name, &bytes, context)),
+        Ok(Ok(None)) => Ok(Vec::new()),
+        Ok(Err(problem)) => Err(problem),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
 }
 
-fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
+/// What is in the file, if that matters, or what is wrong with it as a file.
+fn read(real: &Path, owed: &Owed) -> io::Result<Result<Option<Vec<u8>>, String>> {
     // Opening a pipe without a writer would block.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(nonblocking).open(real)?;
     let about = file.metadata()?;
     if about.is_dir() {
-        return Ok(vec!["is a folder, a file is needed".to_owned()]);
+        return Ok(Err("is a folder, a file is needed".to_owned()));
     }
     if !about.is_file() {
-        return Ok(vec!["is not a regular file".to_owned()]);
+        return Ok(Err("is not a regular file".to_owned()));
     }
     let (len, min) = (about.len(), u64::from(owed.min_bytes));
     if len < min {
-        return Ok(vec![if len == 0 {
+        return Ok(Err(if len == 0 {
             "is empty".to_owned()
         } else {
             format!("has {len} bytes, at least {min} are needed")
-        }]);
+        }));
     }
     match &owed.content {
-        Content::Any => return Ok(vec![]),
+        Content::Any => return Ok(Ok(None)),
         Content::TestFile => {}
         Content::Markdown { .. }
         | Content::Requirements { .. }
@@ -214,13 +243,13 @@ fn read(name: &str, real: &Path, owed: &Owed) -> io::Result<Vec<String>> {
         | Content::Review(_)
         | Content::Json { .. } => {
             if len > MAX_BYTES {
-                return Ok(vec![format!(
+                return Ok(Err(format!(
                     "has {len} bytes, at most {MAX_BYTES} are read: make it shorter"
-                )]);
+                )));
             }
         }
     }
     let mut bytes = vec![];
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-    Ok(content_problems(&owed.content, name, &bytes))
+    Ok(Ok(Some(bytes)))
 }

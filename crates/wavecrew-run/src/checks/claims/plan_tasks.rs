@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use wavecrew_core::claim::{ClaimCheck, Pattern, quoted_path};
+use wavecrew_core::claim::{ClaimCheck, Pattern, plan_problems, quoted_path};
 use wavecrew_core::plan::{PlanTask, plan_task_problem};
 use wavecrew_core::team::{Expansion, Team};
 
@@ -27,6 +27,9 @@ pub(super) fn check(session_dir: &Path, team: &Team, id: &str, findings: &mut Cl
                 let unlisted = unlisted(session_dir, plan_tasks, &tasks);
                 for problem in plan_task_problem(&tasks).into_iter().chain(unlisted) {
                     findings.add_fixable(problem);
+                }
+                for problem in plan_problems(&tasks) {
+                    findings.add("", &problem);
                 }
             }
             Err(problem) => findings.add_fixable(problem),

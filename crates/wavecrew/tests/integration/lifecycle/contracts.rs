@@ -95,7 +95,7 @@ fn a_new_plan_replaces_the_rows_of_the_old_one() {
     sandbox.score("CHECKPOINT-003.1", r#""score":0.2"#);
     // Three files are there from before; the second plan has two tasks in one module.
     let plan = r#"for n in 1 2; do
-printf '{"id":"TASK-00%s","title":"t","description":"d","files":["app/store/tags%s.py"],"depends_on":[],"convergence_criteria":["x"]}' $n $n > "$session/plan/TASK-00$n.json"
+printf '{"id":"TASK-00%s","title":"t","description":"Keep the tags of part %s in the store","files":["app/store/tags%s.py"],"depends_on":[],"convergence_criteria":["make test passes"]}' $n $n $n > "$session/plan/TASK-00$n.json"
 done
 echo '{"complexity":"Low","tasks":["TASK-001","TASK-002"]}' > "$session/plan/plan.json"
 report planned"#;
@@ -121,7 +121,7 @@ fn a_plan_that_stays_invalid_fails() {
     let circle = format!(
         "{}\nexit 0",
         r#"for n in 1 2; do
-printf '{"id":"TASK-00%s","title":"t","description":"d","files":["a"],"depends_on":["TASK-00%s"],"convergence_criteria":["x"]}' $n $((3 - n)) > "$session/plan/TASK-00$n.json"
+printf '{"id":"TASK-00%s","title":"t","description":"Keep the tags of part %s","files":["a"],"depends_on":["TASK-00%s"],"convergence_criteria":["make test passes"]}' $n $n $((3 - n)) > "$session/plan/TASK-00$n.json"
 done
 echo '{"complexity":"Low","tasks":["TASK-001","TASK-002"]}' > "$session/plan/plan.json"
 report planned"#

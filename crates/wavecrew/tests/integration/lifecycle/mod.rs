@@ -15,6 +15,7 @@ mod side_by_side;
 mod specification;
 mod team_sandbox;
 mod terminal;
+mod truth;
 mod verify;
 
 pub use team_sandbox::example;

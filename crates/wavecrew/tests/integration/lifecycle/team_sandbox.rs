@@ -95,13 +95,13 @@ impl TeamSandbox {
 
     /// A supervisor that gives this score.
     pub fn score(&self, name: &str, score: &str) -> &Self {
-        let report = r#"mkdir -p "$session/artifacts"; echo "Say who the users are." > "$session/artifacts/$task-report.md""#;
+        let report = r#"mkdir -p "$session/artifacts"; echo "Say who the users are. The brief names writers, the requirements name readers." > "$session/artifacts/$task-report.md""#;
         self.worker(name, &format!("{report}\nreport looked '{score}'"))
     }
 
     /// A reviewer of the specification that gives it so many points.
     pub fn readiness(&self, name: &str, points: u32) -> &Self {
-        let headings = r#"for part in Completeness Consistency Traceability Depth; do printf '## %s\nSee FR-001.\n' $part; done > "$session/artifacts/$task-report.md""#;
+        let headings = r#"printf '## Completeness\nFR-001 is carried to STORY-001.\n## Consistency\nOne word for tags everywhere.\n## Traceability\nEvery goal leads to an epic.\n## Depth\nThe data model names all fields.\n' > "$session/artifacts/$task-report.md""#;
         self.worker(
             name,
             &format!("{headings}\nreport scored '\"quality_score\":{points}'"),
@@ -123,7 +123,7 @@ impl TeamSandbox {
         for (n, file) in (1..).zip(["store/tags.py", "search/by_tag.py", "cli/tags.py"]) {
             for attempt in 2..=3 {
                 let script = format!(
-                    r##"echo "# repaired {attempt}" >> app/{file}; echo done > "$session/artifacts/$task-report.md"; report repaired"##
+                    r##"echo "# repaired {attempt}" >> app/{file}; echo "app/{file} is repaired, make test passes" > "$session/artifacts/$task-report.md"; report repaired"##
                 );
                 self.worker(&format!("IMPL-00{n}.{attempt}"), &script);
             }

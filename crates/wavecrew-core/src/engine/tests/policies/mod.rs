@@ -226,7 +226,7 @@ fn the_quality_gate_has_three_outcomes() {
     let mut run = at_quality("spec-only", Options::default());
     run.does(
         "QUALITY-001",
-        r#","quality_score":99,"dimensions":{"Completeness":80,"Consistency":90,"Traceability":70,"Depth":80}"#,
+        r#","quality_score":81,"dimensions":{"Completeness":80,"Consistency":90,"Traceability":70,"Depth":80}"#,
     );
     assert_eq!(run.story(), "finish completed");
     assert_eq!(

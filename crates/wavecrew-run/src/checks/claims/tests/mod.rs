@@ -1,4 +1,5 @@
 mod reported_paths;
+mod truth;
 
 use super::*;
 use std::fs::{self, File};
@@ -126,7 +127,7 @@ impl Sandbox {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        match check(
+        let (outcome, doubts) = check(
             &self.session(),
             &self.project(),
             &TEAM,
@@ -134,12 +135,17 @@ impl Sandbox {
             TaskIx(0),
             &outputs,
             &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
-        ) {
+        );
+        match outcome {
+            CheckOutcome::Confirmed { .. } if doubts.is_some() => {
+                format!("ask: {}", doubts.unwrap_or_default())
+            }
             CheckOutcome::Confirmed { verdict, measured } => {
                 assert_eq!(measured, []);
                 assert_ne!(verdict, Verdict::Contradicted);
                 verdict.as_str().to_owned()
             }
+            CheckOutcome::Ask(_) => unreachable!("the driver asks"),
             CheckOutcome::Measured(examined) => format!("{examined:?}"),
             CheckOutcome::SendBack(text) => format!("mend: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),
@@ -185,16 +191,19 @@ fn a_document_with_spaces_and_umlauts_in_its_name() {
         .expect(
             WRITER,
             "mend: `spec/DOC-1 ü.md` has nothing below the heading `Scope`; \
-             `spec/DOC-1 ü.md` has no heading `Risks`",
+             `spec/DOC-1 ü.md` has no heading `Risks`: name the section that says it so",
         )
-        .file("spec/DOC-1 ü.md", "# 1. Scope\nx\n## risks\ny\n")
+        .file(
+            "spec/DOC-1 ü.md",
+            "# 1. Scope\nThe shop and its till.\n## risks\nPrices are rounded twice.\n",
+        )
         .expect(WRITER, "verified");
 }
 
 #[test]
 fn everything_that_is_missing_is_named_at_once() {
     Sandbox::new()
-        .file("plans/A.json", r#"{"id": 1}"#)
+        .file("plans/A.json", r#"{"id": {}}"#)
         .file("tasks/T-1.txt", "abc")
         .expect(
             PLANNER,
@@ -277,7 +286,10 @@ fn links_that_lead_out() {
 #[test]
 fn links_that_stay() {
     Sandbox::new()
-        .file("drafts/one.md", "# Scope\nx\n# Risks\ny\n")
+        .file(
+            "drafts/one.md",
+            "# Scope\nThe shop and its till.\n# Risks\nPrices are rounded twice.\n",
+        )
         .link("spec/DOC-1 ü.md", "../drafts/one.md")
         .expect(WRITER, "verified");
     Sandbox::new()

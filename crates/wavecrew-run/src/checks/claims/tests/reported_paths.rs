@@ -121,7 +121,7 @@ fn a_session_reached_by_a_link() {
     );
     assert!(
         matches!(
-            verdict,
+            verdict.0,
             CheckOutcome::Confirmed {
                 verdict: Verdict::Verified,
                 ..

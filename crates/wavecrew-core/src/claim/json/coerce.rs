@@ -1,0 +1,133 @@
+//! Values as they are meant: `null` is missing, numbers and texts are the same, `a; b` is a list, case does not matter
+//! for words of a choice.
+
+use serde_json::{Map, Number, Value, json};
+
+/// The value in the form that the schema asks for, as far as it can be read so.
+pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
+    let value = to_choice(to_type(value, schema), schema);
+    match value {
+        Value::Object(fields) => {
+            let known = &schema["properties"];
+            let inner = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(
+                inner
+                    .map(|(name, value)| {
+                        let value = coerce(value, &known[&name]);
+                        (name, value)
+                    })
+                    .collect(),
+            )
+        }
+        Value::Array(entries) => {
+            let inner = entries.into_iter().filter(|entry| !entry.is_null());
+            Value::Array(inner.map(|entry| coerce(entry, &schema["items"])).collect())
+        }
+        plain => plain,
+    }
+}
+
+fn to_type(value: Value, schema: &Value) -> Value {
+    let accepts = |name: &str| match &schema["type"] {
+        Value::String(only) => only == name || (name == "integer" && only == "number"),
+        Value::Array(several) => several.iter().any(|one| one == name),
+        _ => true,
+    };
+    match value {
+        Value::String(text) if !accepts("string") => {
+            if accepts("integer")
+                && let Some(number) = number(&text)
+            {
+                return Value::Number(number);
+            }
+            if accepts("array") {
+                return Value::Array(split(&text).map(Value::from).collect());
+            }
+            Value::String(text)
+        }
+        Value::Number(number) if !accepts("number") && !accepts("integer") && accepts("string") => {
+            Value::String(number.to_string())
+        }
+        Value::Array(entries) if !accepts("array") && accepts("string") && entries.iter().all(is_plain) => {
+            Value::String(joined(&entries))
+        }
+        Value::Object(fields) if !accepts("object") && accepts("array") => Value::Array(
+            fields
+                .into_iter()
+                .map(|(name, value)| json!({ "name": name, "findings": value }))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+/// The word of a choice in its own letters.
+fn to_choice(value: Value, schema: &Value) -> Value {
+    let (Value::String(text), Some(choices)) = (&value, schema["enum"].as_array()) else {
+        return value;
+    };
+    let same = choices.iter().find(|choice| {
+        choice
+            .as_str()
+            .is_some_and(|word| word.eq_ignore_ascii_case(text.trim()))
+    });
+    same.cloned().unwrap_or(value)
+}
+
+fn number(text: &str) -> Option<Number> {
+    let text = text.trim();
+    text.parse::<i64>()
+        .map(Number::from)
+        .ok()
+        .or_else(|| Number::from_f64(text.parse().ok()?))
+}
+
+fn is_plain(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
+}
+
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split([';', '\n'])
+        .map(|part| part.trim().trim_start_matches("- "))
+        .filter(|part| !part.is_empty())
+}
+
+fn joined(entries: &[Value]) -> String {
+    let texts: Vec<String> = entries.iter().map(plain).collect();
+    texts.join(";")
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Array(entries) if entries.iter().all(is_plain) => joined(entries),
+        other => other.to_string(),
+    }
+}
+
+/// A value as text: lists of plain values joined by `;`, nothing for `null`, other structures as JSON.
+pub(crate) fn text(value: &Value) -> String {
+    plain(value)
+}
+
+/// A list of texts, from a list, a text with `;` or nothing. For serde: a file that a worker wrote.
+pub(crate) fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    use serde::Deserialize;
+    let value = Value::deserialize(deserializer)?;
+    Ok(match value {
+        Value::Null => Vec::new(),
+        Value::Array(entries) => entries
+            .iter()
+            .filter(|entry| !entry.is_null())
+            .map(plain)
+            .collect(),
+        Value::String(text) => split(&text).map(str::to_owned).collect(),
+        other => vec![plain(&other)],
+    })
+}
+
+/// Fields without those that say `null`.
+pub(crate) fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
+    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}

@@ -1,0 +1,111 @@
+//! What stands below the headings of a review.
+
+use crate::claim::heading::fit;
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+#[derive(Default)]
+pub(super) struct Said {
+    pub verdict: String,
+    /// Text below `Findings` that is neither table nor code.
+    pub text: String,
+    pub tables: Vec<Vec<Vec<String>>>,
+    pub code: Vec<String>,
+    /// Text below other headings.
+    pub elsewhere: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Location {
+    Elsewhere,
+    Verdict,
+    Findings,
+}
+
+impl Said {
+    /// Expects the usual form.
+    pub(super) fn read(text: &str) -> Self {
+        let mut said = Self::default();
+        let (mut place, mut depth) = (Location::Elsewhere, HeadingLevel::H6);
+        let mut title: Option<String> = None;
+        let (mut table, mut code) = (false, false);
+        for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+            match event {
+                Event::Start(Tag::Heading { .. }) => title = Some(String::new()),
+                Event::End(TagEnd::Heading(level)) => {
+                    let title = title.take().unwrap_or_default();
+                    let next = match (fit(&title, "Verdict"), fit(&title, "Findings")) {
+                        (verdict, findings) if verdict > findings => Some(Location::Verdict),
+                        (_, findings) if findings > 0 => Some(Location::Findings),
+                        // Parts of a section belong to it.
+                        _ => (level <= depth).then_some(Location::Elsewhere),
+                    };
+                    // A finding may be called anything.
+                    let within = place == Location::Findings && level > depth;
+                    if let Some(next) = next.filter(|_| !within) {
+                        (place, depth) = (next, level);
+                    }
+                }
+                Event::Start(Tag::Table(_)) => {
+                    table = true;
+                    said.tables.extend((place == Location::Findings).then(Vec::new));
+                }
+                Event::End(TagEnd::Table) => table = false,
+                Event::Start(Tag::TableHead | Tag::TableRow) if place == Location::Findings => {
+                    if let Some(table) = said.tables.last_mut() {
+                        table.push(Vec::new());
+                    }
+                }
+                // As it was written: `__init__` is a name and no emphasis.
+                Event::Start(Tag::TableCell) if place == Location::Findings => {
+                    let cell = text[range].trim().trim_matches('|').trim();
+                    let bare = cell.trim_matches(['*', ' ']).trim_matches('`');
+                    if let Some(row) = said.tables.last_mut().and_then(|rows| rows.last_mut()) {
+                        row.push(bare.to_owned());
+                    }
+                }
+                Event::Start(Tag::CodeBlock(_)) => {
+                    code = true;
+                    said.code.extend((place == Location::Findings).then(String::new));
+                }
+                Event::End(TagEnd::CodeBlock) => code = false,
+                Event::Text(ref words) | Event::Code(ref words) => {
+                    let into = match (&mut title, place) {
+                        (Some(title), _) => title,
+                        (None, _) if table => continue,
+                        (None, Location::Verdict) => &mut said.verdict,
+                        (None, Location::Findings) if code => match said.code.last_mut() {
+                            Some(code) => code,
+                            None => continue,
+                        },
+                        (None, Location::Findings) => &mut said.text,
+                        (None, Location::Elsewhere) => &mut said.elsewhere,
+                    };
+                    // The same for names in a text.
+                    let is_name = |c: char| c == '_';
+                    if let Some(before) = text[..range.start]
+                        .chars()
+                        .next_back()
+                        .filter(|c| is_name(*c) && !into.ends_with('_'))
+                    {
+                        let marks = text[..range.start]
+                            .chars()
+                            .rev()
+                            .take_while(|c| *c == before)
+                            .count();
+                        into.extend(std::iter::repeat_n(before, marks));
+                    }
+                    into.push_str(words);
+                    let marks = text[range.end..].chars().take_while(|c| is_name(*c)).count();
+                    into.extend(std::iter::repeat_n('_', marks));
+                }
+                Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
+                    said.verdict.push(' ');
+                    said.text.push('\n');
+                    said.elsewhere.push('\n');
+                }
+                _ => {}
+            }
+        }
+        said
+    }
+}

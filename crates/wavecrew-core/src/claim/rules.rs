@@ -1,0 +1,391 @@
+//! What a check looks for, and what follows from it: the one table that the checks and `docs/truth.md` share.
+
+use crate::team::Content;
+
+/// What can be wrong with a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    Missing,
+    Malformed,
+    Placeholder,
+    Filler,
+    Copied,
+    Repeated,
+    Uncovered,
+    Disagrees,
+    Unnamed,
+    Gaps,
+    Similar,
+    Thin,
+    Vague,
+    Unrelated,
+    Unreasoned,
+    Admits,
+    Unclear,
+}
+
+/// What follows when a rule is broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weight {
+    /// It is proven: the worker repairs it, or the claim is contradicted.
+    Refutes,
+    /// It may be right all the same: the worker is asked once, then the claim counts as unverified.
+    Doubts,
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleInfo {
+    pub rule: Rule,
+    pub name: &'static str,
+    pub weight: Weight,
+    pub about: &'static str,
+}
+
+const fn rule(rule: Rule, name: &'static str, weight: Weight, about: &'static str) -> RuleInfo {
+    RuleInfo {
+        rule,
+        name,
+        weight,
+        about,
+    }
+}
+
+pub const RULES: [RuleInfo; 17] = [
+    rule(
+        Rule::Missing,
+        "missing",
+        Weight::Refutes,
+        "A file, a section, an id or a value that has to be there is not, or is empty.",
+    ),
+    rule(
+        Rule::Malformed,
+        "malformed",
+        Weight::Refutes,
+        "The file cannot be read as what it has to be: not UTF-8, not JSON, not its schema, paths outside the project, a cycle.",
+    ),
+    rule(
+        Rule::Placeholder,
+        "placeholder",
+        Weight::Refutes,
+        "All that a section, a value or a criterion says is that it is to come: `TBD`, `to be decided`, `待定`, an unfilled form.",
+    ),
+    rule(
+        Rule::Filler,
+        "filler",
+        Weight::Refutes,
+        "Dummy text such as lorem ipsum, or a model that speaks of itself.",
+    ),
+    rule(
+        Rule::Copied,
+        "copied",
+        Weight::Refutes,
+        "A section is the role's own instruction.",
+    ),
+    rule(
+        Rule::Repeated,
+        "repeated",
+        Weight::Refutes,
+        "Two sections, tasks or stories have the same text.",
+    ),
+    rule(
+        Rule::Uncovered,
+        "uncovered",
+        Weight::Refutes,
+        "A Must requirement is in no epic, or an epic names a requirement that is not defined.",
+    ),
+    rule(
+        Rule::Disagrees,
+        "disagrees",
+        Weight::Refutes,
+        "Figures or verdicts contradict each other: in the document, in the report, or by the rules of the gate.",
+    ),
+    rule(
+        Rule::Unnamed,
+        "unnamed",
+        Weight::Doubts,
+        "A wanted section is not found, but others are there that may be it.",
+    ),
+    rule(
+        Rule::Gaps,
+        "gaps",
+        Weight::Doubts,
+        "Part of a section is a placeholder or a slot such as `<name>`.",
+    ),
+    rule(
+        Rule::Similar,
+        "similar",
+        Weight::Doubts,
+        "Two sections, tasks or stories are almost the same.",
+    ),
+    rule(
+        Rule::Thin,
+        "thin",
+        Weight::Doubts,
+        "A section has fewer than four words and names nothing.",
+    ),
+    rule(
+        Rule::Vague,
+        "vague",
+        Weight::Doubts,
+        "A criterion, a task or a finding names nothing that can be observed.",
+    ),
+    rule(
+        Rule::Unrelated,
+        "unrelated",
+        Weight::Doubts,
+        "The document names nothing of the request.",
+    ),
+    rule(
+        Rule::Unreasoned,
+        "unreasoned",
+        Weight::Doubts,
+        "A score has no reasons, or points have no evidence.",
+    ),
+    rule(
+        Rule::Admits,
+        "admits",
+        Weight::Doubts,
+        "The text says that the work was not done, or that it will be done.",
+    ),
+    rule(
+        Rule::Unclear,
+        "unclear",
+        Weight::Doubts,
+        "It cannot be told what is meant, such as two verdicts in a sentence.",
+    ),
+];
+
+/// A kind of work, and the rules that hold for it.
+#[derive(Clone, Copy, Debug)]
+pub struct TruthKind {
+    pub name: &'static str,
+    /// What has to be so for `verified`.
+    pub verified: &'static str,
+    pub rules: &'static [Rule],
+}
+
+const ANY_TEXT: &[Rule] = &[
+    Rule::Missing,
+    Rule::Malformed,
+    Rule::Placeholder,
+    Rule::Filler,
+    Rule::Copied,
+    Rule::Repeated,
+    Rule::Unnamed,
+    Rule::Gaps,
+    Rule::Similar,
+    Rule::Thin,
+    Rule::Unrelated,
+    Rule::Admits,
+];
+
+pub const KINDS: [TruthKind; 8] = [
+    TruthKind {
+        name: "document",
+        verified: "Every wanted section is there and says something of its own about the request.",
+        rules: ANY_TEXT,
+    },
+    TruthKind {
+        name: "requirements",
+        verified: "As a document; every requirement has an id, a priority and a criterion that names something observable.",
+        rules: &[
+            Rule::Missing,
+            Rule::Malformed,
+            Rule::Placeholder,
+            Rule::Filler,
+            Rule::Copied,
+            Rule::Repeated,
+            Rule::Unnamed,
+            Rule::Gaps,
+            Rule::Similar,
+            Rule::Thin,
+            Rule::Vague,
+            Rule::Unrelated,
+            Rule::Unclear,
+        ],
+    },
+    TruthKind {
+        name: "epics",
+        verified: "As requirements; every Must requirement is in an epic, every named requirement exists, the stories differ.",
+        rules: &[
+            Rule::Missing,
+            Rule::Malformed,
+            Rule::Placeholder,
+            Rule::Filler,
+            Rule::Copied,
+            Rule::Repeated,
+            Rule::Uncovered,
+            Rule::Disagrees,
+            Rule::Unnamed,
+            Rule::Gaps,
+            Rule::Similar,
+            Rule::Thin,
+            Rule::Vague,
+            Rule::Unrelated,
+        ],
+    },
+    TruthKind {
+        name: "review",
+        verified: "A verdict that follows from the findings; findings at lines that exist, each with a description and a fix of its own.",
+        rules: &[
+            Rule::Missing,
+            Rule::Malformed,
+            Rule::Placeholder,
+            Rule::Filler,
+            Rule::Copied,
+            Rule::Disagrees,
+            Rule::Unnamed,
+            Rule::Gaps,
+            Rule::Similar,
+            Rule::Vague,
+            Rule::Admits,
+            Rule::Unclear,
+        ],
+    },
+    TruthKind {
+        name: "plan or data",
+        verified: "JSON of its schema (`null` is missing, numbers and texts are the same, `a; b` is a list) whose values say something; tasks that differ and name their files.",
+        rules: &[
+            Rule::Missing,
+            Rule::Malformed,
+            Rule::Placeholder,
+            Rule::Filler,
+            Rule::Copied,
+            Rule::Repeated,
+            Rule::Disagrees,
+            Rule::Gaps,
+            Rule::Similar,
+            Rule::Thin,
+            Rule::Vague,
+            Rule::Unrelated,
+        ],
+    },
+    TruthKind {
+        name: "score",
+        verified: "As its document; the score has reasons, and all figures agree.",
+        rules: &[Rule::Missing, Rule::Disagrees, Rule::Unreasoned],
+    },
+    TruthKind {
+        name: "report",
+        verified: "Never by itself: without files, commits or a command to compare with, the best verdict is unverified.",
+        rules: &[
+            Rule::Placeholder,
+            Rule::Filler,
+            Rule::Copied,
+            Rule::Disagrees,
+            Rule::Admits,
+            Rule::Thin,
+        ],
+    },
+    TruthKind {
+        name: "file",
+        verified: "It is there and not empty.",
+        rules: &[Rule::Missing, Rule::Malformed],
+    },
+];
+
+/// Something that is wrong, in words that go on from the name of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    pub rule: Rule,
+    pub text: String,
+}
+
+impl Problem {
+    pub(super) fn new(rule: Rule, text: impl Into<String>) -> Self {
+        Self {
+            rule,
+            text: text.into(),
+        }
+    }
+}
+
+impl Rule {
+    /// # Panics
+    /// Never: every rule is in the table.
+    pub fn info(self) -> &'static RuleInfo {
+        RULES
+            .iter()
+            .find(|info| info.rule == self)
+            .expect("every rule is in the table")
+    }
+
+    pub fn refutes(self) -> bool {
+        self.info().weight == Weight::Refutes
+    }
+}
+
+impl TruthKind {
+    /// The kind of a file by what has to be in it.
+    pub(super) fn of(content: &Content) -> &'static Self {
+        let name = match content {
+            Content::Markdown { .. } => "document",
+            Content::Requirements { .. } => "requirements",
+            Content::Epics { .. } => "epics",
+            Content::Review(_) => "review",
+            Content::Json { .. } => "plan or data",
+            Content::Any | Content::TestFile => "file",
+        };
+        Self::named(name)
+    }
+
+    pub(crate) fn named(name: &str) -> &'static Self {
+        KINDS
+            .iter()
+            .find(|kind| kind.name == name)
+            .expect("a kind of the table")
+    }
+
+    /// Only what the table lists for this kind counts.
+    pub(crate) fn keep(&self, problems: &mut Vec<Problem>) {
+        problems.retain(|problem| self.rules.contains(&problem.rule));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_the_same_tables() {
+        let page = include_str!("../../../../docs/truth.md");
+        for info in &RULES {
+            let verdict = match info.weight {
+                Weight::Refutes => "contradicted",
+                Weight::Doubts => "unverified",
+            };
+            let row = format!("| {} | {verdict} | {} |", info.name, info.about);
+            assert!(page.contains(&row), "docs/truth.md lacks: {row}");
+            assert!(
+                KINDS.iter().any(|kind| kind.rules.contains(&info.rule)),
+                "{} holds for nothing",
+                info.name
+            );
+        }
+        for kind in &KINDS {
+            let of = |weight: Weight| {
+                let names: Vec<&str> = kind
+                    .rules
+                    .iter()
+                    .map(|rule| rule.info())
+                    .filter(|info| info.weight == weight)
+                    .map(|info| info.name)
+                    .collect();
+                if names.is_empty() {
+                    "–".to_owned()
+                } else {
+                    names.join(", ")
+                }
+            };
+            let row = format!(
+                "| {} | {} | {} | {} |",
+                kind.name,
+                kind.verified,
+                of(Weight::Doubts),
+                of(Weight::Refutes)
+            );
+            assert!(page.contains(&row), "docs/truth.md lacks: {row}");
+        }
+    }
+}

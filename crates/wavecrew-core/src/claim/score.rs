@@ -1,0 +1,450 @@
+//! Scores of checkpoints and gates: whether they have reasons, and whether the figures of a report and of its document
+//! agree.
+
+use super::markdown::Outline;
+use super::normal::usual_form;
+use super::rules::{Problem, Rule, TruthKind};
+use super::text::{gap, particulars, quoted};
+use crate::id::TaskIx;
+use crate::plan::Plan;
+use crate::team::{GateKind, Team};
+
+/// Figures may differ by this share of the scale: people round.
+const TOLERANCE: f64 = 0.03;
+/// A mean may be this far below the score that is said to be it.
+const MEAN_TOLERANCE: f64 = 0.1;
+const REASONS: [&str; 6] = [
+    "reasons",
+    "reason",
+    "rationale",
+    "why",
+    "explanation",
+    "justification",
+];
+const VALUE_COLUMNS: [&str; 9] = [
+    "value", "score", "points", "rating", "分值", "分数", "wert", "punkte", "valor",
+];
+const TOTALS: [&str; 12] = [
+    "score",
+    "total",
+    "overall",
+    "mean",
+    "average",
+    "总分",
+    "得分",
+    "gesamt",
+    "punktzahl",
+    "puntuación",
+    "合計",
+    "итого",
+];
+
+/// A score, its scale, and what follows from it.
+struct Given<'a> {
+    score: f64,
+    scale: f64,
+    passes: bool,
+    blocks: bool,
+    dimensions: Vec<&'a str>,
+}
+
+/// What is wrong with the score that a task reports, held against its document. Each problem goes on from the document's
+/// name.
+pub fn score_problems(
+    team: &Team,
+    plan: &Plan,
+    task: TaskIx,
+    reported: &[(String, String)],
+    document: &str,
+) -> Vec<Problem> {
+    let Some(given) = given(team, plan, task, reported) else {
+        return Vec::new();
+    };
+    let headings: Vec<String> = given.dimensions.iter().map(|name| (*name).to_owned()).collect();
+    let text = usual_form(document, &headings);
+    let outline = Outline::read(&text);
+    let mut problems = if given.dimensions.is_empty() {
+        checkpoint(&given, &text, reported)
+    } else {
+        dimensions(&given, &outline, reported)
+    };
+    problems.extend(written_total(&given, &text));
+    problems.extend(written_verdict(&given, &text));
+    TruthKind::named("score").keep(&mut problems);
+    problems
+}
+
+fn given<'a>(team: &'a Team, plan: &Plan, task: TaskIx, reported: &[(String, String)]) -> Option<Given<'a>> {
+    let number = |name: &str| {
+        let (_, text) = reported
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        figure(text)
+    };
+    if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
+        let score = number("score")?.on(1.0);
+        return Some(Given {
+            score,
+            scale: 1.0,
+            passes: score >= checkpoint.pass,
+            blocks: score < checkpoint.warn,
+            dimensions: Vec::new(),
+        });
+    }
+    team.gates.iter().find_map(|gate| {
+        let GateKind::Score {
+            after,
+            pass,
+            revise,
+            dimensions,
+            score_column,
+            ..
+        } = gate
+        else {
+            return None;
+        };
+        plan.id(task).strip_prefix(after.as_str())?.strip_prefix('-')?;
+        let score = number(score_column.as_deref().unwrap_or("score"))
+            .or_else(|| number("score"))?
+            .on(100.0);
+        Some(Given {
+            score,
+            scale: 100.0,
+            passes: score >= *pass,
+            blocks: score < *revise,
+            dimensions: dimensions
+                .iter()
+                .map(|dimension| dimension.name.as_str())
+                .collect(),
+        })
+    })
+}
+
+fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let (values, told) = checks(text);
+    #[expect(clippy::cast_precision_loss, reason = "a document has few checks")]
+    let mean = values.iter().map(|value| value.on(1.0)).sum::<f64>() / values.len().max(1) as f64;
+    if values.len() > 1 && given.score > mean + MEAN_TOLERANCE {
+        problems.push(Problem::new(
+            Rule::Disagrees,
+            format!(
+                "has values with a mean of {mean:.2}, and the score is {}",
+                given.score
+            ),
+        ));
+    }
+    let reasons = reported
+        .iter()
+        .filter(|(name, _)| REASONS.iter().any(|known| name.eq_ignore_ascii_case(known)));
+    let reasons: Vec<&str> = reasons.map(|(_, text)| text.as_str()).collect();
+    if particulars(&without_numbers(&format!("{told}\n{}", reasons.join("\n")))) < 2 {
+        problems.push(Problem::new(
+            Rule::Unreasoned,
+            format!("gives no reasons for the score {}", given.score),
+        ));
+    }
+    problems
+}
+
+/// The values of the checks in a table or a list, and everything else that is said.
+fn checks(text: &str) -> (Vec<Figure>, String) {
+    let (mut values, mut told) = (Vec::new(), String::new());
+    let mut column = None;
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let bare = line.trim();
+        if let Some(row) = bare.strip_prefix('|') {
+            let cells: Vec<&str> = row.trim_end_matches('|').split('|').map(str::trim).collect();
+            let named = cells
+                .iter()
+                .position(|cell| VALUE_COLUMNS.contains(&cell.to_lowercase().as_str()));
+            if named.is_some() {
+                column = named;
+                continue;
+            }
+            if cells
+                .iter()
+                .all(|cell| cell.chars().all(|c| matches!(c, '-' | ':' | ' ')))
+            {
+                continue;
+            }
+            values.extend(column.and_then(|at| cells.get(at)).and_then(|cell| figure(cell)));
+            let reasons = cells.iter().skip(1).filter(|cell| gap(cell).is_none());
+            told.extend(reasons.flat_map(|cell| [*cell, " "]));
+        } else {
+            column = None;
+            let item = bare
+                .strip_prefix("- ")
+                .or(bare.strip_prefix("* "))
+                .and_then(|item| item.split_once([':', '：']));
+            let is_total = |label: &str| TOTALS.iter().any(|word| label.to_lowercase().contains(word));
+            match item.filter(|(label, _)| !is_total(label)) {
+                Some((_, rest)) => {
+                    values.extend(figure_first(rest));
+                    told.push_str(rest);
+                }
+                None if gap(bare).is_none() => told.push_str(bare),
+                None => {}
+            }
+        }
+        told.push('\n');
+    }
+    (values, told)
+}
+
+fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut points = Vec::new();
+    let mut bare = Vec::new();
+    for name in &given.dimensions {
+        let sections = outline.find(name);
+        let Some(section) = sections.first() else {
+            continue;
+        };
+        let body: Vec<&str> = section
+            .blocks
+            .iter()
+            .map(|&at| outline.blocks[at].text.as_str())
+            .collect();
+        let body = body.join("\n");
+        let written = points_of(&section.title).or_else(|| points_of(&body));
+        if let Some(written) = written {
+            let written = written.on(100.0);
+            let said = reported
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+                .and_then(|(_, text)| figure(text));
+            if let Some(said) = said
+                .map(|said| said.on(100.0))
+                .filter(|said| (said - written).abs() > 100.0 * TOLERANCE)
+            {
+                problems.push(Problem::new(
+                    Rule::Disagrees,
+                    format!("gives {written} points for `{name}`, and {said} were reported"),
+                ));
+            }
+            points.push(written);
+        }
+        if particulars(&without_numbers(&body)) == 0 {
+            bare.push(*name);
+        }
+    }
+    if points.len() == given.dimensions.len() && problems.is_empty() {
+        #[expect(clippy::cast_precision_loss, reason = "a gate has few dimensions")]
+        let mean = points.iter().sum::<f64>() / points.len() as f64;
+        if (mean - given.score).abs() > 100.0 * TOLERANCE {
+            problems.push(Problem::new(
+                Rule::Disagrees,
+                format!(
+                    "gives points with a mean of {mean:.1}, and the score is {}",
+                    given.score
+                ),
+            ));
+        }
+    }
+    if !bare.is_empty() {
+        problems.push(Problem::new(
+            Rule::Unreasoned,
+            format!("gives no evidence for {}", bare.join(", ")),
+        ));
+    }
+    problems
+}
+
+/// A total in the document that is another one.
+fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('|'));
+    let mut totals = lines.filter_map(|line| {
+        let lower = line.to_lowercase();
+        let (at, word) = TOTALS
+            .iter()
+            .filter_map(|word| lower.find(word).map(|at| (at, word)))
+            .min()?;
+        let rest = lower[at + word.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());
+        // `Score: 0.45`, `I score 0.85`, `Total: 45 of 100`; not `Score of the brief: 3 remarks`.
+        let rest = ["score", "is", "of"].iter().fold(rest, |rest, word| {
+            rest.strip_prefix(word)
+                .map_or(rest, |rest| rest.trim_start_matches([':', ' ', '*', '=']))
+        });
+        rest.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;
+        Some((line, figure_first(rest)?.on(given.scale)))
+    });
+    let apart = |total: f64| (total - given.score).abs() > given.scale * TOLERANCE * 2.0;
+    let (line, _) = totals.find(|(_, total)| apart(*total))?;
+    Some(Problem::new(
+        Rule::Disagrees,
+        format!("says {}, and the score is {}", quoted(line), given.score),
+    ))
+}
+
+/// A verdict in the document that does not follow from the score.
+fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
+    const LABELS: [&str; 5] = [
+        "verdict:",
+        "recommendation:",
+        "decision:",
+        "conclusion:",
+        "结论：",
+    ];
+    const AGAINST: [&str; 8] = [
+        "block",
+        "not ready",
+        "reject",
+        "fail",
+        "no go",
+        "no-go",
+        "must not",
+        "waste",
+    ];
+    const FOR: [&str; 5] = ["pass", "approve", "ready", "accept", "go"];
+    let line = text.lines().find(|line| {
+        LABELS
+            .iter()
+            .any(|label| line.to_lowercase().replace('*', "").contains(label))
+    })?;
+    let lower = line.to_lowercase();
+    let after = lower.split_once([':', '：']).map_or("", |(_, after)| after);
+    let first = after.split('.').next().unwrap_or_default();
+    let against = AGAINST.iter().any(|word| first.contains(word));
+    let in_favour = !against
+        && FOR.iter().any(|word| {
+            first
+                .split_whitespace()
+                .any(|own| own.trim_matches(|c: char| !c.is_alphanumeric()).starts_with(word))
+        });
+    ((against && given.passes) || (in_favour && given.blocks)).then(|| {
+        Problem::new(
+            Rule::Disagrees,
+            format!("says {}, and the score is {}", quoted(line), given.score),
+        )
+    })
+}
+
+fn without_numbers(text: &str) -> String {
+    text.replace(|c: char| c.is_ascii_digit(), " ")
+}
+
+/// The points that a title or a section gives: first, or marked as points.
+fn points_of(text: &str) -> Option<Figure> {
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let label = ["score", "points", "rating", "punkte", "得分", "分数"];
+    let bare = label.iter().fold(text, |text, label| {
+        let rest = text
+            .get(..label.len())
+            .filter(|start| start.eq_ignore_ascii_case(label));
+        rest.map_or(text, |_| {
+            text[label.len()..].trim_start_matches([':', ' ', '*', '：'])
+        })
+    });
+    let first = bare
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| figure_first(bare))
+        .flatten();
+    let after = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_alone = after.is_empty() || after.starts_with([':', '/', '%', ',', ';', '|', ')', '\n', '：']);
+    let is_marked = ["points", "of 100", "–", "-", "—"]
+        .iter()
+        .any(|mark| after.trim_start().starts_with(mark))
+        || after.trim_start().starts_with('|');
+    first.filter(|_| is_alone || is_marked).or_else(|| {
+        let at = text
+            .find("/100")
+            .or_else(|| text.find(" of 100"))
+            .or_else(|| text.find(" / 100"))?;
+        let digits = text[..at]
+            .rfind(|c: char| !c.is_ascii_digit() && c != '.')
+            .map_or(0, |at| at + 1);
+        figure_first(text.get(digits..)?)
+    })
+}
+
+/// A number and what it is of, if that is said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figure {
+    value: f64,
+    of: Option<f64>,
+}
+
+impl Figure {
+    /// On a scale from 0 to `scale`.
+    pub(crate) fn on(self, scale: f64) -> f64 {
+        match self.of {
+            Some(of) if of > 0.0 => self.value / of * scale,
+            _ => self.value,
+        }
+    }
+}
+
+/// The number that a text is: `0.9`, `90%`, `45/100`, `45 of 100`.
+pub(crate) fn figure(text: &str) -> Option<Figure> {
+    let text = text.trim().trim_matches(['*', '`', '_']);
+    let is_one = text
+        .chars()
+        .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | '%' | '/' | 'o' | 'f'));
+    if is_one { figure_first(text) } else { None }
+}
+
+/// The first number in a text.
+fn figure_first(text: &str) -> Option<Figure> {
+    let at = text.find(|c: char| c.is_ascii_digit())?;
+    let is_id = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '-');
+    if is_id {
+        return None;
+    }
+    let rest = &text[at..];
+    let len = rest.len()
+        - rest
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .len();
+    let value: f64 = rest[..len].trim_end_matches('.').parse().ok()?;
+    let after = rest[len..].trim_start();
+    let of = if after.starts_with('%') {
+        Some(100.0)
+    } else {
+        let of = after
+            .strip_prefix('/')
+            .or(after.strip_prefix("of "))
+            .or(after.strip_prefix("von "));
+        of.and_then(|of| {
+            let of = of.trim_start();
+            let len = of.bytes().take_while(u8::is_ascii_digit).count();
+            of[..len].parse().ok()
+        })
+    };
+    Some(Figure { value, of })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures() {
+        for (text, scale, expected) in [
+            ("0.9", 1.0, Some(0.9)),
+            ("90%", 1.0, Some(0.9)),
+            ("45 of 100", 100.0, Some(45.0)),
+            ("8/10", 100.0, Some(80.0)),
+            ("high", 1.0, None),
+        ] {
+            assert_eq!(
+                points_of("Goal 1 leads to FR-001").map(|found| found.on(100.0)),
+                None
+            );
+            assert_eq!(
+                points_of("90: all is there").map(|found| found.on(100.0)),
+                Some(90.0)
+            );
+            assert_eq!(
+                points_of("Depth (80/100)").map(|found| found.on(100.0)),
+                Some(80.0)
+            );
+            let found = figure(text).map(|figure| figure.on(scale));
+            assert_eq!(
+                found.map(|n| (n * 100.0).round()),
+                expected.map(|n: f64| (n * 100.0).round()),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What a piece of text says, in any language: its words, whether it stands in for a text that is still to come, and
+//! whether it says something particular. Knows nothing of documents.
+
+mod filler;
+mod particular;
+mod words;
+
+pub(super) use filler::is_nothing;
+pub(crate) use filler::{Gap, admission, gap, slot};
+pub(crate) use particular::particulars;
+pub(super) use particular::{is_english, shares_word};
+pub(crate) use words::words;
+pub(super) use words::{shingles, similarity, word_count};
+
+/// A text in backticks, on one line and of bearable length.
+pub(crate) fn quoted(text: &str) -> String {
+    const MAX: usize = 80;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().take(MAX).collect();
+    let end = if short.len() < line.len() { "…" } else { "" };
+    super::quoted_path(&format!("{}{end}", short.replace('`', "'")))
+}
