@@ -339,6 +339,16 @@ impl SessionPaths {
         self.join("results/baseline.json")
     }
 
+    /// The measured result of the session in figures and one line.
+    pub fn result_summary(&self) -> PathBuf {
+        self.join("results/summary.json")
+    }
+
+    /// The modules that the offline generator has finished, one per line.
+    pub fn generated_modules(&self, layer: &str) -> PathBuf {
+        self.join(format!("results/modules-{layer}.ndjson"))
+    }
+
     /// Locked while tests are measured.
     pub fn measuring_lock(&self) -> PathBuf {
         self.join("results/.measuring")
@@ -357,6 +367,16 @@ impl SessionPaths {
     /// Tests that may show a defect of the code.
     pub fn quarantined_tests(&self, layer: &str) -> PathBuf {
         self.join("results/quarantine").join(layer)
+    }
+
+    /// Delivered files with dropped tests, as the worker wrote them.
+    pub fn dropped_tests(&self, layer: &str) -> PathBuf {
+        self.join("results/dropped").join(layer)
+    }
+
+    /// The tests that the check of a delivery dropped, with the reasons.
+    pub fn dropped_list(&self, layer: &str) -> PathBuf {
+        self.join(format!("results/dropped-{layer}.json"))
     }
 
     pub fn run_result(&self, layer: &str) -> PathBuf {

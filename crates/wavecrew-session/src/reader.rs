@@ -6,9 +6,11 @@
 use crate::error::{IoContext, SessionError};
 use crate::lock;
 use crate::{Holder, Journal, SessionDir, SessionInfo, SessionState};
+use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use wavecrew_core::engine::{Counts, Ledger};
 use wavecrew_core::event::Event;
 use wavecrew_core::plan::{Plan, seal};
@@ -54,9 +56,22 @@ impl SessionDir {
         lock::holder(&self.lock_file())
     }
 
+    /// The measured result of the session, `null` without one.
+    pub fn measured_result(&self) -> Value {
+        let text = fs::read(self.result_summary()).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
     /// What reports say about the session; `folder` is its path as the reader of the report sees it.
     pub fn meta<'a>(&'a self, folder: &'a str, info: Option<&'a SessionInfo>) -> SessionMeta<'a> {
+        let measured = self.measured_result();
         SessionMeta {
+            result: measured.get("line").and_then(Value::as_str).map(str::to_owned),
+            preparation: measured
+                .get("baseline_seconds")
+                .and_then(Value::as_f64)
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+                .unwrap_or_default(),
             program: "wavecrew",
             id: self.id(),
             folder,

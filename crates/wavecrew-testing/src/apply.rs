@@ -1,5 +1,5 @@
-//! Brings kept tests into the project, by its own conventions: into its test folders, under names that are free, with
-//! imports that hold there. Overwrites nothing.
+//! Applies kept tests: copies them into the project's own test folders, under free names, with imports that resolve there.
+//! Overwrites nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,12 +37,12 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPl
     let mut plan = ApplyPlan::default();
     let mut taken = BTreeSet::new();
     for layer in &scope.layers {
-        let folder = rounds::accepted(session, &layer.name);
+        let folder = rounds::kept_tests(session, &layer.name);
         let placed = layer::place(scope, &layer.name, &folder)?;
         for (index, framework) in scope.frameworks.iter().enumerate() {
             let mine: Vec<&Placed> = placed
                 .iter()
-                .filter(|file| file.framework == index && !layer::is_set_aside(&file.file))
+                .filter(|file| file.framework == index && !layer::is_quarantined(&file.file))
                 .collect();
             let name = Path::new(layer.folder.file_name().unwrap_or_default());
             let from = layer::folder_of(framework, name);
@@ -91,7 +91,7 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPl
 }
 
 /// The wanted name, then with the layer in it, then with numbers.
-fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf> {
     let layer = layer.to_lowercase();
     let file = wanted
         .file_name()
@@ -228,9 +228,9 @@ impl ApplyPlan {
         out
     }
 
-    /// Writes the files. One that has appeared meanwhile is left as it is, is no part of the plan any more, and is named.
+    /// Writes the files. Skips those that have appeared meanwhile, removes them from the plan, and returns them.
     pub fn write(&mut self, project: &Path) -> io::Result<Vec<PathBuf>> {
-        let mut passed_over = Vec::new();
+        let mut skipped = Vec::new();
         for file in &self.files {
             let path = project.join(&file.path);
             if let Some(parent) = path.parent() {
@@ -239,13 +239,13 @@ impl ApplyPlan {
             match fs::File::create_new(&path) {
                 Ok(mut out) => io::Write::write_all(&mut out, file.text.as_bytes())?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    passed_over.push(file.path.clone());
+                    skipped.push(file.path.clone());
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.files.retain(|file| !passed_over.contains(&file.path));
-        Ok(passed_over)
+        self.files.retain(|file| !skipped.contains(&file.path));
+        Ok(skipped)
     }
 
     /// Runs the new files where they are now, and then together with those that were there before.
@@ -302,11 +302,11 @@ fn measure(
     Ok(measured)
 }
 
-/// What tests came to in the project itself.
+/// The run of applied tests in the project itself.
 #[derive(Debug, Default)]
 pub struct Applied {
     pub new: AppliedRun,
-    /// The new ones and those of the session that were there before, when there were some.
+    /// The new tests together with those that an earlier apply wrote, if any.
     pub with_former: Option<AppliedRun>,
 }
 
@@ -317,7 +317,7 @@ pub struct AppliedRun {
 }
 
 impl Applied {
-    /// The tests of the session that were there before, as they went together with the new ones.
+    /// The tests of an earlier apply, as run together with the new ones.
     pub fn former(&self) -> impl Iterator<Item = &TestCase> {
         let new: BTreeSet<&TestId> = self.new.tests.iter().map(|test| &test.id).collect();
         let all = self.with_former.iter().flat_map(|all| &all.tests);

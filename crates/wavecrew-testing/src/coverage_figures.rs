@@ -1,4 +1,4 @@
-//! Figures as they stand in the table, and what several runs cover together.
+//! Figures as the table shows them, and the combined coverage of several runs.
 
 use std::collections::BTreeSet;
 

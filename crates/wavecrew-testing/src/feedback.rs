@@ -1,5 +1,5 @@
-//! What a worker is told after a run, most useful first: failing tests with message and code, then uncovered lines with
-//! their source, then surviving mutants, then tests that add nothing, then what was tried before. Also `results/feedback-{layer}.md`.
+//! The feedback to a worker after a run, most useful first: failing tests with message and code, uncovered lines with
+//! their source, surviving mutants, tests that add nothing, earlier rounds. Also `results/feedback-{layer}.md`.
 
 use std::fs;
 use std::path::Path;
@@ -13,6 +13,7 @@ use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::result::RunResult;
 use crate::rounds;
 use crate::select::{Dropped, find};
+use wavecrew_session::SessionPaths;
 
 /// Characters of one failure's message.
 const MESSAGE: usize = 1500;
@@ -32,9 +33,10 @@ pub fn write(
 ) -> Result<String, EnvironmentError> {
     let mut text = summary(case, result);
     failures(&mut text, folder, result);
+    dropped_before(&mut text, case);
     uncovered(&mut text, environment, result);
-    survivors(&mut text, result);
-    superfluous(&mut text, result);
+    survivors(&mut text, result, environment.scope.min_effectiveness);
+    redundant(&mut text, result);
     history(&mut text, case);
     fs::write(rounds::feedback_file(case.session, case.layer), &text)?;
     Ok(text)
@@ -60,7 +62,7 @@ fn failures(text: &mut String, folder: &Path, result: &RunResult) {
     }
     text.push_str("\n## Repair these tests first\n");
     for test in result.faulty().take(FAILURES) {
-        text.push_str(&format!("\n### `{}` {}\n\n", test.id, test.why.told()));
+        text.push_str(&format!("\n### `{}` {}\n\n", test.id, test.why.description()));
         if !test.message.is_empty() {
             text.push_str(&fenced("text", &cut(&test.message, MESSAGE)));
         }
@@ -77,15 +79,37 @@ fn failures(text: &mut String, folder: &Path, result: &RunResult) {
     }
 }
 
-fn superfluous(text: &mut String, result: &RunResult) {
-    if result.superfluous().next().is_none() {
+/// Tests that were dropped before the run, because they could not prove anything.
+fn dropped_before(text: &mut String, case: &Case<'_>) {
+    let dropped = rounds::dropped(case.session, case.layer);
+    if dropped.is_empty() {
+        return;
+    }
+    let folder = SessionPaths::relative().dropped_tests(case.layer);
+    text.push_str(&format!(
+        "\n## Tests that were dropped before the run\n\nTheir files are in `{}` as they were delivered. Correct them and deliver them again:\n\n",
+        folder.display()
+    ));
+    for test in dropped {
+        let message = cut(&test.message, MESSAGE / 5);
+        let message = if message.is_empty() {
+            message
+        } else {
+            format!(": {message}")
+        };
+        text.push_str(&format!("- `{}` {}{message}\n", test.id, test.why.description()));
+    }
+}
+
+fn redundant(text: &mut String, result: &RunResult) {
+    if result.redundant().next().is_none() {
         return;
     }
     text.push_str(
         "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. Have them check something \
          else, or delete them:\n\n",
     );
-    for test in result.superfluous() {
+    for test in result.redundant() {
         text.push_str(&format!("- `{}`\n", test.id));
     }
 }
@@ -164,7 +188,7 @@ fn excerpt(source: &str, ranges: &[LineRange], missed: &[u32], left: &mut usize)
     out
 }
 
-fn survivors(text: &mut String, result: &RunResult) {
+fn survivors(text: &mut String, result: &RunResult, min_effectiveness: u8) {
     let Some(killed) = result
         .mutation
         .as_ref()
@@ -173,7 +197,7 @@ fn survivors(text: &mut String, result: &RunResult) {
         return;
     };
     text.push_str(&format!(
-        "\n## Surviving mutants\n\n{} of {} mutants are killed. A good assertion would kill these:\n\n",
+        "\n## Surviving mutants\n\n{} of {} mutants are killed, {min_effectiveness} % are needed. A good assertion would kill these:\n\n",
         killed.killed, killed.total
     ));
     for survivor in killed.survivors.iter().take(SURVIVORS) {
@@ -194,8 +218,8 @@ fn history(text: &mut String, case: &Case<'_>) {
             "- run {nth}: pass rate {}, coverage {covered} %, {} tests\n",
             run.delivered.pass_rate, run.delivered.tests
         ));
-        for test in run.rejected.iter().take(5) {
-            lines.push_str(&format!("  - `{}` {}\n", test.id, test.why.told()));
+        for test in run.dropped.iter().take(5) {
+            lines.push_str(&format!("  - `{}` {}\n", test.id, test.why.description()));
         }
     }
     if !lines.is_empty() {

@@ -1,4 +1,4 @@
-//! The end of a session: its test folders hold what was kept, and the copies of the project go.
+//! The end of a session: its test folders hold the kept tests, and the copies of the project are removed.
 
 use std::io;
 use std::path::Path;
@@ -7,17 +7,19 @@ use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;
 use crate::snapshot::Snapshot;
+use crate::summary::Summary;
 
-/// What was set aside stays in `results/quarantine`, what was delivered in `rounds`.
+/// Quarantined tests stay in `results/quarantine`, delivered ones in `rounds`.
 pub fn finish(session: &Path) -> io::Result<()> {
     let scope = Scope::read(session)?;
     for layer in &scope.layers {
         if RunResult::read(session, &layer.name).is_err() {
             continue;
         }
-        let accepted = rounds::accepted(session, &layer.name);
-        rounds::mirror(&accepted, &session.join(&layer.folder))?;
-        rounds::mirror(&accepted, &rounds::kept(session, &layer.name))?;
+        let kept = rounds::kept_tests(session, &layer.name);
+        rounds::mirror(&kept, &session.join(&layer.folder))?;
+        rounds::mirror(&kept, &rounds::checked_tests(session, &layer.name))?;
     }
+    Summary::write(session, &scope)?;
     Snapshot::remove(session)
 }

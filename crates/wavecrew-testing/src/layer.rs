@@ -1,5 +1,5 @@
-//! Where the tests of a layer lie in the session, and where they are laid in a copy of the project so that the framework
-//! finds them.
+//! Where the tests of a layer are in the session, and where they go in a copy of the project so that the framework finds
+//! them.
 
 use std::fs;
 use std::io;
@@ -25,20 +25,22 @@ pub struct Placed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The framework is told to run it.
+    /// The framework runs it.
     Test,
-    /// Lies beside tests for their use.
+    /// Support code of tests.
     Helper,
 }
 
-/// Whether a file holds tests that show suspected defects. Frameworks do not collect it; it stays in the session, for
-/// whoever judges them.
-pub fn is_set_aside(file: &Path) -> bool {
+/// Stands in a layer's folder in place of tests, when the project's own tests show all that new ones would.
+pub const NOTHING_NEW: &str = "nothing-new.md";
+
+/// Whether a file holds tests that show suspected defects. Frameworks do not collect it, and it stays in the session.
+pub fn is_quarantined(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("quarantine_") || name.starts_with("quarantine-")
 }
 
-/// All files below a folder, relative to it, sorted. What frameworks and agents leave behind does not count.
+/// All files below a folder, relative to it, sorted. Without caches of frameworks and agents.
 pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -53,7 +55,7 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let kind = entry.file_type()?;
-            if name.starts_with('.') || ["__pycache__", "node_modules"].contains(&&*name) {
+            if name.starts_with('.') || ["__pycache__", "node_modules", NOTHING_NEW].contains(&&*name) {
                 continue;
             }
             if kind.is_dir() {
@@ -67,8 +69,8 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The files of a layer that lie below `folder`, each with its place. A file in a language that no framework of the scope
-/// tests has none.
+/// The files of a layer below `folder`, each with its place. Omits files in a language that no framework of the scope
+/// tests.
 pub fn place(scope: &Scope, layer: &str, folder: &Path) -> io::Result<Vec<Placed>> {
     Ok(files(folder)?
         .into_iter()
@@ -100,7 +102,7 @@ fn layer_name<'a>(scope: &'a Scope, layer: &'a str) -> &'a Path {
         .map_or(Path::new(layer), Path::new)
 }
 
-/// The folder, relative to the project, that a layer's tests of a framework are laid into.
+/// The folder, relative to the project, in which a layer's tests of a framework run.
 pub fn folder_of(framework: &FrameworkInScope, layer: &Path) -> PathBuf {
     let root = framework.root.strip_prefix(".").unwrap_or(&framework.root);
     let folder = root.join(&framework.place);
@@ -137,13 +139,12 @@ fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
     })
 }
 
-/// Lays files of a layer into a copy of the project, in place of what was left there before; dropping the result takes
-/// them away again.
-pub fn lay(tree: &Path, folder: &Path, files: &[Placed], project: &Manifest) -> io::Result<Laid> {
-    let mut laid = Laid(Vec::new());
+/// Copies files of a layer into a copy of the project. Dropping the result removes them.
+pub fn overlay(tree: &Path, folder: &Path, files: &[Placed], project: &Manifest) -> io::Result<Overlay> {
+    let mut overlay = Overlay(Vec::new());
     for placed in files {
         let target = tree.join(&placed.target);
-        if project.knows(&placed.target) {
+        if project.contains(&placed.target) {
             return Err(io::Error::other(format!(
                 "{} is there already: give the new test another name",
                 placed.target.display()
@@ -152,20 +153,20 @@ pub fn lay(tree: &Path, folder: &Path, files: &[Placed], project: &Manifest) -> 
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        laid.0.push(target.clone());
+        overlay.0.push(target.clone());
         fs::copy(folder.join(&placed.file), target)?;
     }
-    Ok(laid)
+    Ok(overlay)
 }
 
-/// Files that are there for a while.
+/// Files of a layer in a copy of the project, removed on drop.
 #[derive(Debug)]
-pub struct Laid(Vec<PathBuf>);
+pub struct Overlay(Vec<PathBuf>);
 
-impl Drop for Laid {
+impl Drop for Overlay {
     fn drop(&mut self) {
         for file in &self.0 {
-            // What is left is seen by the next one who wants the place.
+            // A file that stays is removed when the environment is opened next.
             let _ = fs::remove_file(file);
         }
     }

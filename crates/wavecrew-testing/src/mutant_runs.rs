@@ -1,8 +1,8 @@
-//! Runs that tell tests apart: what each of them covers, and which mutants each of them kills. Selects none.
+//! Runs that measure single tests: what each covers, and which mutants each kills. Selects none.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wavecrew_measure::mutation::{
     KillingTests, MutantOutcome, MutationBudget, MutationRequest, MutationTarget,
@@ -18,7 +18,7 @@ use crate::scope::FrameworkInScope;
 #[derive(Debug, Default)]
 pub struct Trials {
     pub tried: Vec<Trial>,
-    /// There was no time for these.
+    /// Mutants that there was no time for.
     pub untried: usize,
     pub notes: Vec<Note>,
 }
@@ -29,18 +29,18 @@ pub struct Trial {
     pub file: String,
     pub line: u32,
     pub what: String,
-    pub noticed: Noticed,
+    pub fate: MutantFate,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Noticed {
-    No,
-    By(Vec<TestId>),
-    /// The run did not come to its end, or the tool does not tell.
-    BySomebody,
+pub enum MutantFate {
+    Survived,
+    KilledBy(Vec<TestId>),
+    /// Killed, but by which test is unknown: the run did not end, or the tool does not say.
+    Killed,
 }
 
-/// How much is tried.
+/// How many mutants are tried, and until when.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     pub per_file: usize,
@@ -57,17 +57,18 @@ struct FrameworkTests<'a> {
 }
 
 impl TestEnvironment {
-    /// What each passing test of a run reaches, one by one where that costs at most `most` runs. Tests of frameworks that
-    /// do not tell are left out.
+    /// What each passing test covers, one by one where that costs at most `most` runs, each of them within `limit`. Omits
+    /// tests of frameworks that do not report it.
     pub fn coverage_by_test(
         &self,
         layer: &str,
         folder: &Path,
         run: &LayerRun,
         most: usize,
+        limit: Duration,
     ) -> Result<Vec<TestCoverage>, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
-        let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
+        let _overlay = layer::overlay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
         let mut reaches = Vec::new();
         for named in self.by_framework(&placed, run) {
             let project = named.framework.in_tree(self.tree());
@@ -78,11 +79,11 @@ impl TestEnvironment {
                 coverage: Collect::TestsAndCoverage,
                 order: TestOrder::Default,
             };
-            let runner = self.runner(named.framework, self.timeout())?;
+            let runner = self.runner(named.framework, self.timeout().min(limit))?;
             let found = match runner.coverage_by_test(&request, &named.ids, most) {
                 Ok(found) => found.unwrap_or_default(),
                 Err(MeasureError::Stopped) => return Err(EnvironmentError::Measure(MeasureError::Stopped)),
-                // The suite has just run: what cannot be told apart now is left as it is.
+                // The suite has just run, so this is not worth an error.
                 Err(_) => Vec::new(),
             };
             for reach in found {
@@ -104,7 +105,7 @@ impl TestEnvironment {
     }
 
     /// Tries mutants on these lines of files of the project, one framework after the other.
-    pub fn try_changes(
+    pub fn run_mutants(
         &self,
         layer: &str,
         folder: &Path,
@@ -113,7 +114,7 @@ impl TestEnvironment {
         effort: Effort,
     ) -> Result<Trials, EnvironmentError> {
         let placed = layer::place(&self.scope, layer, folder)?;
-        let _laid = layer::lay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
+        let _overlay = layer::overlay(self.tree(), folder, &placed, &self.snapshot.manifest)?;
         let mut trials = Trials::default();
         for named in self.by_framework(&placed, run) {
             let mine = self.scope.files_of(named.framework);
@@ -145,15 +146,15 @@ impl TestEnvironment {
             trials.untried += report.untested;
             trials.notes.extend(report.notes);
             for tried in report.tested {
-                let noticed = match tried.outcome {
-                    MutantOutcome::Survived => Noticed::No,
-                    MutantOutcome::TimedOut => Noticed::BySomebody,
+                let fate = match tried.outcome {
+                    MutantOutcome::Survived => MutantFate::Survived,
+                    MutantOutcome::TimedOut => MutantFate::Killed,
                     MutantOutcome::Killed { by } => {
                         let by: Vec<TestId> = by.iter().filter_map(|name| named.own_of(name)).collect();
                         if by.is_empty() {
-                            Noticed::BySomebody
+                            MutantFate::Killed
                         } else {
-                            Noticed::By(by)
+                            MutantFate::KilledBy(by)
                         }
                     }
                 };
@@ -161,7 +162,7 @@ impl TestEnvironment {
                     file: project_path(&named.framework.root, &tried.file),
                     line: tried.line,
                     what: tried.what,
-                    noticed,
+                    fate,
                 });
             }
         }

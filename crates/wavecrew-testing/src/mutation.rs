@@ -1,5 +1,5 @@
-//! Deliberate changes of the code on lines that kept tests run: how many of them the tests notice, and which tests add
-//! nothing to the others because they neither run anything nor notice anything that the others do not.
+//! Mutants on the lines that kept tests cover: how many the tests kill, and which tests are redundant because they cover
+//! no line and kill no mutant that the others do not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,19 +13,19 @@ use wavecrew_syntax::{Grammar, LineSet, TestDefinition, tests};
 
 use crate::check::{Case, listed};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
-use crate::mutant_runs::{Effort, Noticed, Trials};
+use crate::mutant_runs::{Effort, MutantFate, Trials};
 use crate::result::{MutationResult, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::MutationEffort;
 use crate::select::{DropReason, Dropped, find};
 
 struct Budget {
-    /// Changes of the files in scope together, and runs to see what single tests run.
-    changes: usize,
+    /// Mutants of all files in scope together. Also the limit of runs that measure single tests.
+    mutants: usize,
     time: Duration,
-    /// Changes for each test that runs nothing new, where they are tried in a warm process.
+    /// Mutants for each test that covers nothing new, where a warm process runs them.
     per_test_warm: usize,
-    /// The same where each needs a run of its own.
+    /// The same where each mutant needs a run of its own.
     per_test: usize,
 }
 
@@ -34,13 +34,13 @@ impl MutationEffort {
         match self {
             Self::Off => None,
             Self::Quick => Some(Budget {
-                changes: 12,
+                mutants: 12,
                 time: Duration::from_mins(1),
                 per_test_warm: 40,
                 per_test: 8,
             }),
             Self::Full => Some(Budget {
-                changes: 400,
+                mutants: 400,
                 time: Duration::from_mins(20),
                 per_test_warm: usize::MAX,
                 per_test: usize::MAX,
@@ -49,13 +49,13 @@ impl MutationEffort {
     }
 }
 
-/// What was found out about a suite.
+/// What the mutants show about a suite.
 #[derive(Default)]
 pub struct MutationFindings {
-    /// `None` when it is off, or when there is nothing that could be changed.
+    /// `None` when mutation is off, or when there is nothing to mutate.
     pub killed: Option<MutationResult>,
     /// Tests that add nothing to the others.
-    pub superfluous: Vec<Dropped>,
+    pub redundant: Vec<Dropped>,
     pub notes: Vec<Note>,
 }
 
@@ -73,35 +73,35 @@ pub fn check(
     else {
         return Ok(MutationFindings::default());
     };
-    let folder = rounds::accepted(case.session, case.layer);
-    let suite = rounds::print(&folder)?;
+    let folder = rounds::kept_tests(case.session, case.layer);
+    let suite = rounds::fingerprint(&folder)?;
     if let Some(known) = before.and_then(|before| known(before, &suite)) {
         return Ok(known);
     }
-    let until = Instant::now() + budget.time;
     let reaches = match kept.coverage {
-        Some(_) => environment.coverage_by_test(case.layer, &folder, kept, budget.changes)?,
+        Some(_) => environment.coverage_by_test(case.layer, &folder, kept, budget.mutants, budget.time)?,
         None => Vec::new(),
     };
     let units = ordered(units(&folder, reaches), before);
-    let doubtful = running_nothing_new(units);
-    let targets = targets(environment, kept, &doubtful, &budget);
+    let candidates = covering_nothing_new(units);
+    let targets = targets(environment, kept, &candidates, &budget);
     let effort = Effort {
-        per_file: (budget.changes / targets.len().max(1)).max(1),
-        until,
+        per_file: (budget.mutants / targets.len().max(1)).max(1),
+        // From here on: what it takes to know the coverage of single tests must not cost the mutants.
+        until: Instant::now() + budget.time,
     };
-    let trials = environment.try_changes(case.layer, &folder, kept, &targets, effort)?;
-    let judged = noticing_nothing_new(&doubtful, &trials);
+    let trials = environment.run_mutants(case.layer, &folder, kept, &targets, effort)?;
+    let adding_nothing = killing_nothing_new(&candidates, &trials);
     let mut notes = trials.notes.clone();
-    let superfluous = if trials.tried.is_empty() || trials.untried > 0 {
-        notes.extend(undecided(&judged));
+    let redundant = if trials.tried.is_empty() || trials.untried > 0 {
+        notes.extend(undecided(&adding_nothing));
         Vec::new()
     } else {
-        judged
+        adding_nothing
     };
     Ok(MutationFindings {
         killed: killed(suite, &trials),
-        superfluous: superfluous
+        redundant: redundant
             .into_iter()
             .map(|id| Dropped {
                 id,
@@ -113,12 +113,12 @@ pub fn check(
     })
 }
 
-/// What an earlier run found out about the very same suite.
+/// The findings of an earlier run of the same suite.
 fn known(before: &RunResult, suite: &str) -> Option<MutationFindings> {
     let killed = before.mutation.clone().filter(|known| known.suite == suite)?;
     Some(MutationFindings {
         killed: Some(killed),
-        superfluous: before.superfluous().cloned().collect(),
+        redundant: before.redundant().cloned().collect(),
         notes: Vec::new(),
     })
 }
@@ -127,7 +127,7 @@ fn killed(suite: String, trials: &Trials) -> Option<MutationResult> {
     let survivors: Vec<Survivor> = trials
         .tried
         .iter()
-        .filter(|trial| trial.noticed == Noticed::No)
+        .filter(|trial| trial.fate == MutantFate::Survived)
         .map(|trial| Survivor {
             file: trial.file.clone(),
             line: trial.line,
@@ -143,7 +143,7 @@ fn killed(suite: String, trials: &Trials) -> Option<MutationResult> {
     })
 }
 
-/// Tests that can only be kept or left together as one: the cases of a test.
+/// Merges the cases of one test: they are kept or dropped together.
 fn units(folder: &Path, reaches: Vec<TestCoverage>) -> Vec<TestCoverage> {
     let mut shapes: BTreeMap<String, Vec<TestDefinition>> = BTreeMap::new();
     let mut keys: Vec<(String, String)> = Vec::new();
@@ -169,45 +169,45 @@ fn units(folder: &Path, reaches: Vec<TestCoverage>) -> Vec<TestCoverage> {
     units
 }
 
-/// Those that were kept before come first: new tests do not make old ones needless.
+/// Tests that were kept before come first: new tests do not make old ones redundant.
 fn ordered(mut units: Vec<TestCoverage>, before: Option<&RunResult>) -> Vec<TestCoverage> {
-    let kept: BTreeSet<&TestId> = before.into_iter().flat_map(RunResult::kept).collect();
+    let kept: BTreeSet<&TestId> = before.into_iter().flat_map(RunResult::kept_tests).collect();
     units.sort_by_key(|unit| !unit.tests.iter().any(|test| kept.contains(test)));
     units
 }
 
-/// Those that run no line and take no way that another one before them does not.
-fn running_nothing_new(units: Vec<TestCoverage>) -> Vec<TestCoverage> {
+/// Tests that cover no line and no branch that an earlier one does not.
+fn covering_nothing_new(units: Vec<TestCoverage>) -> Vec<TestCoverage> {
     let mut ran = BTreeSet::new();
-    let mut doubtful = Vec::new();
+    let mut candidates = Vec::new();
     for unit in units {
         if unit.points.is_subset(&ran) {
-            doubtful.push(unit);
+            candidates.push(unit);
         } else {
             ran.extend(unit.points);
         }
     }
-    doubtful
+    candidates
 }
 
-/// Of those, the tests that notice no change but what another one notices as well.
-fn noticing_nothing_new(doubtful: &[TestCoverage], trials: &Trials) -> Vec<TestId> {
-    let candidates: BTreeSet<&TestId> = doubtful.iter().flat_map(|unit| &unit.tests).collect();
+/// Of these candidates, the tests that kill no mutant that another test does not kill.
+fn killing_nothing_new(candidates: &[TestCoverage], trials: &Trials) -> Vec<TestId> {
+    let ids: BTreeSet<&TestId> = candidates.iter().flat_map(|unit| &unit.tests).collect();
     let noticed: Vec<&[TestId]> = trials
         .tried
         .iter()
-        .filter_map(|trial| match &trial.noticed {
-            Noticed::By(tests) => Some(tests.as_slice()),
-            Noticed::No | Noticed::BySomebody => None,
+        .filter_map(|trial| match &trial.fate {
+            MutantFate::KilledBy(tests) => Some(tests.as_slice()),
+            MutantFate::Survived | MutantFate::Killed => None,
         })
         .collect();
-    // Noticed by tests that are kept anyway.
+    // MutantFate by tests that are kept anyway.
     let mut taken: Vec<bool> = noticed
         .iter()
-        .map(|by| by.iter().any(|test| !candidates.contains(test)))
+        .map(|by| by.iter().any(|test| !ids.contains(test)))
         .collect();
     let mut nothing = Vec::new();
-    for unit in doubtful {
+    for unit in candidates {
         let by_it = |by: &&[TestId]| by.iter().any(|test| unit.tests.contains(test));
         let own = (0..noticed.len()).any(|n| !taken[n] && by_it(&noticed[n]));
         if !own {
@@ -232,11 +232,11 @@ fn undecided(tests: &[TestId]) -> Option<Note> {
     })
 }
 
-/// Lines that passing tests run, by file; more closely those of tests that are in doubt.
+/// Lines that passing tests cover, by file, with more mutants on the lines of the candidates.
 fn targets(
     environment: &TestEnvironment,
     kept: &LayerRun,
-    doubtful: &[TestCoverage],
+    candidates: &[TestCoverage],
     budget: &Budget,
 ) -> BTreeMap<String, MutationTarget> {
     let mut targets: BTreeMap<String, MutationTarget> = BTreeMap::new();
@@ -269,7 +269,7 @@ fn targets(
         .filter(|file| file.framework.facts().warm_mutants)
         .map(|file| file.path.to_string_lossy().into_owned())
         .collect();
-    for unit in doubtful {
+    for unit in candidates {
         let here = unit.points.iter().filter(|point| point.kind == PointKind::Line);
         let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         for point in here {
@@ -283,7 +283,7 @@ fn targets(
             };
             let lines = match lines.get(path.as_str()) {
                 Some(lines) => lines.iter().copied().collect(),
-                // What it is about is what is there once the code is loaded.
+                // It covers only what loading the code runs.
                 None if lines.is_empty() => target.lines.clone(),
                 None => continue,
             };
@@ -313,7 +313,7 @@ fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet
 }
 
 #[cfg(test)]
-mod tests_of_it {
+mod unit_tests {
     use super::*;
     use crate::mutant_runs::Trial;
     use wavecrew_measure::run::CoveragePoint;
@@ -342,10 +342,10 @@ mod tests_of_it {
             file: "a.py".to_owned(),
             line: 1,
             what: String::new(),
-            noticed: if by.is_empty() {
-                Noticed::No
+            fate: if by.is_empty() {
+                MutantFate::Survived
             } else {
-                Noticed::By(by.iter().map(|name| id(name)).collect())
+                MutantFate::KilledBy(by.iter().map(|name| id(name)).collect())
             },
         };
         Trials {
@@ -355,18 +355,21 @@ mod tests_of_it {
     }
 
     #[test]
-    fn a_test_adds_something_by_what_it_runs_or_by_what_it_notices() {
-        let doubtful = running_nothing_new(vec![
+    fn a_test_adds_something_by_what_it_covers_or_kills() {
+        let candidates = covering_nothing_new(vec![
             unit("one", &[1, 2]),
             unit("same", &[1, 2]),
             unit("more", &[2, 3]),
             unit("other value", &[3]),
             unit("elsewhere", &[]),
         ]);
-        let names: Vec<&str> = doubtful.iter().map(|unit| unit.tests[0].name.as_str()).collect();
+        let names: Vec<&str> = candidates
+            .iter()
+            .map(|unit| unit.tests[0].name.as_str())
+            .collect();
         assert_eq!(names, ["same", "other value", "elsewhere"]);
         let left = |noticed: &[&[&str]]| -> Vec<String> {
-            let left = noticing_nothing_new(&doubtful, &trials(noticed));
+            let left = killing_nothing_new(&candidates, &trials(noticed));
             left.into_iter().map(|id| id.name).collect()
         };
         assert_eq!(left(&[]), ["same", "other value", "elsewhere"]);
@@ -374,7 +377,7 @@ mod tests_of_it {
             left(&[&["one", "same"], &[], &["other value"]]),
             ["same", "elsewhere"]
         );
-        // Of two that notice the same, one is enough.
+        // Of two that kill the same mutant, one is enough.
         assert_eq!(left(&[&["same", "other value"]]), ["other value", "elsewhere"]);
     }
 }

@@ -1,11 +1,14 @@
-//! What a new session of team Testing is about: files in scope, frameworks, targets. Reads, and changes nothing.
+//! Prepares a new session of team Testing: files in scope, frameworks, targets. Reads, and changes nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
 
 use crate::layer;
-use crate::scope::{self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest};
+use crate::scope::{
+    self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
+};
 use crate::targets::{TargetError, targets};
 
 /// Files that a request names before it refers to `scope.json`.
@@ -19,6 +22,8 @@ pub struct Options<'a> {
     /// `L1=85`
     pub targets: &'a [String],
     pub mutation: Option<MutationEffort>,
+    /// Percent of mutants.
+    pub min_effectiveness: Option<u8>,
     /// For one run of the tests.
     pub run_seconds: Option<u64>,
     pub seed: u64,
@@ -70,7 +75,7 @@ pub fn is_testing(team: &Team) -> bool {
 /// Finds what is in scope.
 pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Prepared, PrepareError> {
     let targets = targets(team, options.targets)?;
-    let found = scope::find(project, &options.request)?;
+    let mut found = scope::find(project, &options.request)?;
     if let Some(path) = found.missing.first() {
         return Err(PrepareError::MissingPath {
             meant: scope::meant_path(project, path),
@@ -78,28 +83,33 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         });
     }
     let (frameworks, files) = scope::frameworks(project, &found.files);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let size = (!files.is_empty()).then(|| ChangeSize {
-        files: count(files.len()),
-        modules: count(found.modules(project).len()),
-    });
     let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
         name: target.name.clone(),
         folder: target.folder.clone().into(),
     };
-    let scope = Scope {
-        base: found.base.word().map(str::to_owned),
+    let mut scope = Scope {
+        base: found.base.revision().map(str::to_owned),
         commit: found.commit.clone(),
         how: found.how.clone(),
         files,
         frameworks,
+        skipped: Vec::new(),
         targets: targets.into_iter().collect(),
         layers: team.targets.iter().map(layer).collect(),
         mutation: options.mutation.unwrap_or_default(),
+        min_effectiveness: options.min_effectiveness.unwrap_or_else(min_effectiveness),
         run_seconds: options.run_seconds.unwrap_or(RUN_SECONDS),
         seed: options.seed,
         offline_seconds: options.offline_seconds,
     };
+    scope.skip_missing(project);
+    let in_scope: BTreeSet<&Path> = scope.files.iter().map(|file| file.path.as_path()).collect();
+    found.files.retain(|file| in_scope.contains(file.as_path()));
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let size = (!scope.files.is_empty()).then(|| ChangeSize {
+        files: count(scope.files.len()),
+        modules: count(found.modules(project).len()),
+    });
     Ok(Prepared { found, scope, size })
 }
 

@@ -1,4 +1,4 @@
-//! `results/run-{layer}.json`: what was measured of a layer, for people, for the loop, for the report.
+//! `results/run-{layer}.json`: the measurements of a layer, for people, the loop and the report.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,22 +17,24 @@ pub struct RunResult {
     pub task: String,
     /// Which run of the row this is, and so which round of the loop.
     pub attempt: u32,
-    /// On what is kept; the row holds these.
+    /// Of the kept tests, as in the row.
     pub pass_rate: String,
     /// `None` without a coverage tool.
     pub coverage_achieved: Option<String>,
     pub target: f64,
-    /// On everything that was written; the loop goes by this.
+    /// Of all delivered tests; the loop decides by this.
     pub delivered: SuiteFigures,
-    pub accepted: SuiteFigures,
-    /// Of the accepted tests, over all files in scope.
+    #[serde(rename = "accepted")]
+    pub kept: SuiteFigures,
+    /// Of the kept tests, over all files in scope.
     pub coverage: Option<LayerCoverage>,
-    pub rejected: Vec<Dropped>,
-    /// Failing in the same way each time: the test is wrong, or the code is.
+    #[serde(rename = "rejected")]
+    pub dropped: Vec<Dropped>,
+    /// Tests that fail in the same way each time: the test is wrong, or the code is.
     pub suspected_defects: Vec<TestId>,
     pub mutation: Option<MutationResult>,
     pub notes: Vec<Note>,
-    /// Everything that was written, with its outcome.
+    /// All delivered tests with their outcomes.
     pub tests: Vec<TestCase>,
 }
 
@@ -52,7 +54,7 @@ pub struct LayerCoverage {
 /// The mutants that the kept tests kill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MutationResult {
-    /// Of the suite that was tried: the same one need not be tried again.
+    /// Fingerprint of the suite: the same one is not tried again.
     pub suite: String,
     pub killed: u64,
     pub total: u64,
@@ -78,25 +80,25 @@ impl RunResult {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        rounds::whole(&rounds::run_file(session, &self.layer), &text)
+        rounds::write_atomically(&rounds::run_file(session, &self.layer), &text)
     }
 
     /// Tests that passed and add nothing to the others.
-    pub fn superfluous(&self) -> impl Iterator<Item = &Dropped> {
-        self.rejected
+    pub fn redundant(&self) -> impl Iterator<Item = &Dropped> {
+        self.dropped
             .iter()
             .filter(|test| test.why == DropReason::AddsNothing)
     }
 
     /// Tests that something is wrong with.
     pub fn faulty(&self) -> impl Iterator<Item = &Dropped> {
-        self.rejected
+        self.dropped
             .iter()
             .filter(|test| test.why != DropReason::AddsNothing)
     }
 
-    pub fn kept(&self) -> impl Iterator<Item = &TestId> {
-        let left: BTreeSet<&TestId> = self.rejected.iter().map(|test| &test.id).collect();
+    pub fn kept_tests(&self) -> impl Iterator<Item = &TestId> {
+        let left: BTreeSet<&TestId> = self.dropped.iter().map(|test| &test.id).collect();
         let ids = self.tests.iter().map(|test| &test.id);
         ids.filter(move |id| !left.contains(id))
     }

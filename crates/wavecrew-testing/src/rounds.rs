@@ -1,5 +1,5 @@
-//! Copies of a layer's tests: as last examined, so that weakening is seen; per round, so that a worse one can be taken
-//! back; and the accepted suite.
+//! Copies of a layer's tests: as last checked, to find weakened tests; per round, to roll back a worse one; and the kept
+//! tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,24 +11,25 @@ use serde::Deserialize;
 use crate::layer;
 use crate::result::RunResult;
 use crate::scope::Scope;
+use crate::select::Dropped;
 use wavecrew_session::SessionPaths;
 
-/// The layer's tests as they were when they were last examined and found honest.
-pub fn kept(session: &Path, layer: &str) -> PathBuf {
+/// The layer's tests as of the last check that found nothing wrong with them.
+pub fn checked_tests(session: &Path, layer: &str) -> PathBuf {
     SessionPaths::at(session).checked_tests(layer)
 }
 
-/// The layer's tests without what is not worth keeping.
-pub fn accepted(session: &Path, layer: &str) -> PathBuf {
+/// The layer's kept tests.
+pub fn kept_tests(session: &Path, layer: &str) -> PathBuf {
     SessionPaths::at(session).kept_tests(layer)
 }
 
-/// Tests that were set aside because they may show a defect of the code.
-pub fn quarantine(session: &Path, layer: &str) -> PathBuf {
+/// Tests that fail every time in the same way: evidence of a suspected defect.
+pub fn quarantined_tests(session: &Path, layer: &str) -> PathBuf {
     SessionPaths::at(session).quarantined_tests(layer)
 }
 
-/// What a run of a critic's row was measured on; a worse round after it is undone by putting this back.
+/// The copy of one round. To roll back a worse round, this one is restored.
 pub fn round(session: &Path, task: &str, attempt: u32) -> SessionPaths {
     SessionPaths::at(session).round(task, attempt)
 }
@@ -41,8 +42,8 @@ pub fn feedback_file(session: &Path, layer: &str) -> PathBuf {
     SessionPaths::at(session).feedback(layer)
 }
 
-/// Writes a file that is there whole or not at all: whoever writes it may be killed at any moment.
-pub(crate) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file as a whole or not at all: the process may be killed at any moment.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension("part");
     fs::write(&part, bytes)?;
     fs::rename(part, path)
@@ -67,8 +68,8 @@ pub fn mirror(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The same for folders of the same files.
-pub fn print(folder: &Path) -> io::Result<String> {
+/// Equal for folders with equal files.
+pub fn fingerprint(folder: &Path) -> io::Result<String> {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     for file in layer::files(folder)? {
         let text = fs::read(folder.join(&file))?;
@@ -78,16 +79,16 @@ pub fn print(folder: &Path) -> io::Result<String> {
     Ok(format!("{:032x}", hash.digest128()))
 }
 
-/// Leaves nothing of a copy.
-pub fn empty(folder: &Path) -> io::Result<()> {
+/// Makes an empty folder.
+pub fn make_empty(folder: &Path) -> io::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)
 }
 
-/// Keeps a round: tests, accepted suite and result, and beside it the list of what is to be put back.
-pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope) -> io::Result<()> {
+/// Saves a round: tests, kept tests and result, and beside it the list of what a rollback restores.
+pub fn save_round(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope) -> io::Result<()> {
     let round = round(session, task, attempt);
     let (to, relative) = (round.root(), SessionPaths::relative());
     let tests = scope.folder(layer).map(Path::to_owned).unwrap_or_default();
@@ -104,25 +105,54 @@ pub fn keep(session: &Path, layer: &str, task: &str, attempt: u32, scope: &Scope
     )
 }
 
-/// The results of a critic's earlier runs that came to a judgement, oldest first. One that was cut off between its
-/// measurement and its end has left a result too; it was measured again.
+/// Saves the list of tests that the check of a delivery dropped, and their files as the worker wrote them.
+pub fn save_dropped(session: &Path, layer: &str, delivered: &Path, dropped: &[Dropped]) -> io::Result<()> {
+    let paths = SessionPaths::at(session);
+    let folder = paths.dropped_tests(layer);
+    if dropped.is_empty() && !folder.exists() {
+        return Ok(());
+    }
+    make_empty(&folder)?;
+    let files: BTreeSet<&str> = dropped.iter().map(|test| test.id.file.as_str()).collect();
+    for file in files {
+        let target = folder.join(file);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        // The check has renamed files whose names were taken.
+        if delivered.join(file).is_file() {
+            fs::copy(delivered.join(file), target)?;
+        }
+    }
+    let text = serde_json::to_vec_pretty(dropped).map_err(io::Error::other)?;
+    write_atomically(&paths.dropped_list(layer), &text)
+}
+
+/// The tests that the last check of a delivery dropped.
+pub fn dropped(session: &Path, layer: &str) -> Vec<Dropped> {
+    let text = fs::read(SessionPaths::at(session).dropped_list(layer)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// The results of a critic's earlier runs that a decision was made about, oldest first. Without those that were
+/// interrupted after their measurement, because they were measured again.
 pub fn history(session: &Path, layer: &str, task: &str, before: u32) -> Vec<RunResult> {
     let file = |attempt| round(session, task, attempt).run_result(layer);
-    let judged = judged(session, task);
+    let decided = decided_attempts(session, task);
     (1..before)
-        .filter(|attempt| judged.as_ref().is_none_or(|judged| judged.contains(attempt)))
+        .filter(|attempt| decided.as_ref().is_none_or(|decided| decided.contains(attempt)))
         .filter_map(|attempt| RunResult::read_file(&file(attempt)).ok())
         .collect()
 }
 
-/// The attempts of a critic's row that the loop has judged, as far as it keeps a record.
-fn judged(session: &Path, task: &str) -> Option<BTreeSet<u32>> {
+/// The attempts of a critic's row that the loop has decided about, if it keeps a record.
+fn decided_attempts(session: &Path, task: &str) -> Option<BTreeSet<u32>> {
     #[derive(Deserialize)]
     struct State {
-        coverage_history: Vec<Judged>,
+        coverage_history: Vec<Decided>,
     }
     #[derive(Deserialize)]
-    struct Judged {
+    struct Decided {
         task: String,
         attempt: u32,
     }

@@ -1,5 +1,5 @@
-//! Takes tests one by one: which of a delivered suite are worth keeping, and the suite without the others. A file in a
-//! language that is not read as syntax is taken or left as a whole.
+//! Selects tests one by one: which of the delivered ones are dropped, and the suite without them. A file in a language
+//! without a syntax tree is kept or dropped as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,7 @@ pub struct Dropped {
     #[serde(flatten)]
     pub id: TestId,
     pub why: DropReason,
-    /// What the framework said.
+    /// The framework's message.
     pub message: String,
 }
 
@@ -30,25 +30,37 @@ pub struct Dropped {
 pub enum DropReason {
     /// It fails each time in the same way: the test is wrong, or the code is.
     Fails,
-    /// It does not get as far as saying anything about the code.
+    /// It stops with an error before its assertions.
     Broken,
     /// Its file does not load.
     Unloaded,
+    /// Its file hangs, or kills the process that runs it.
+    EndsRun,
+    DoesNotParse,
+    HoldsNoTest,
+    AssertsNothing,
+    /// It keeps all others from running.
+    Focused,
     /// It is marked as known to fail.
     ExpectedToFail,
     Skipped,
     /// It passes and fails on the same code.
     Flaky,
-    /// It passes, runs nothing that others do not run, and notices nothing that others do not notice.
+    /// It passes, but covers no line and kills no mutant that the other tests do not.
     AddsNothing,
 }
 
 impl DropReason {
-    pub fn told(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Fails => "fails",
-            Self::Broken => "breaks before it can say anything",
+            Self::Broken => "stops with an error before its assertions",
             Self::Unloaded => "its file does not load",
+            Self::EndsRun => "its file hangs, or kills the process that runs it",
+            Self::DoesNotParse => "does not parse",
+            Self::HoldsNoTest => "holds no test",
+            Self::AssertsNothing => "asserts nothing that could fail",
+            Self::Focused => "keeps all others from running",
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
@@ -57,19 +69,20 @@ impl DropReason {
     }
 }
 
-/// Which tests of a suite are not worth keeping, from a run and another one in another order.
-pub fn judge(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
+/// The tests to drop, from a run and another one in a different order.
+pub fn dropped_tests(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
     let second: BTreeMap<&TestId, &TestCase> = again.tests.iter().map(|test| (&test.id, test)).collect();
-    let mut rejected = Vec::new();
+    let mut dropped = Vec::new();
     for test in &run.tests {
         let other = second.get(&test.id).map(|other| &other.outcome);
-        let steady = other
+        let stable = other
             .is_none_or(|other| (*other == TestOutcome::Passed) == (test.outcome == TestOutcome::Passed));
         let why = match &test.outcome {
-            _ if !steady => DropReason::Flaky,
+            _ if !stable => DropReason::Flaky,
             TestOutcome::Passed => continue,
             TestOutcome::Failed { .. } => DropReason::Fails,
             TestOutcome::Error { .. } => DropReason::Broken,
+            TestOutcome::Unloaded { .. } if run.ended_runs.contains(&test.id.file) => DropReason::EndsRun,
             TestOutcome::Unloaded { .. } => DropReason::Unloaded,
             TestOutcome::ExpectedFailure { .. } => DropReason::ExpectedToFail,
             TestOutcome::Skipped { .. } => DropReason::Skipped,
@@ -78,21 +91,21 @@ pub fn judge(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
             (TestOutcome::Passed, Some(other)) => other.text(),
             (outcome, _) => outcome.text(),
         };
-        rejected.push(Dropped {
+        dropped.push(Dropped {
             id: test.id.clone(),
             why,
             message: text.to_owned(),
         });
     }
-    rejected
+    dropped
 }
 
-/// Copies a layer's folder without the rejected tests. Gives the tests that went although nothing is wrong with them,
-/// because their file could not be taken apart.
-pub fn write_kept(from: &Path, to: &Path, rejected: &[Dropped], all: &[TestCase]) -> io::Result<Vec<TestId>> {
-    rounds::empty(to)?;
+/// Copies a layer's folder without the dropped tests. Returns the tests that are lost with their file, because single
+/// tests could not be removed from it.
+pub fn write_kept(from: &Path, to: &Path, dropped: &[Dropped], all: &[TestId]) -> io::Result<Vec<TestId>> {
+    rounds::make_empty(to)?;
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for test in rejected {
+    for test in dropped {
         names.entry(&test.id.file).or_default().insert(&test.id.name);
     }
     let mut lost = Vec::new();
@@ -109,12 +122,13 @@ pub fn write_kept(from: &Path, to: &Path, rejected: &[Dropped], all: &[TestCase]
         let source = fs::read_to_string(from.join(&file)).unwrap_or_default();
         let left = all
             .iter()
-            .filter(|t| t.id.file == shown && !names.contains(t.id.name.as_str()));
-        let left: Vec<&TestId> = left.map(|test| &test.id).collect();
-        if left.is_empty() {
+            .filter(|id| id.file == shown && !names.contains(id.name.as_str()));
+        let left: Vec<&TestId> = left.collect();
+        // No name stands for the whole file.
+        if left.is_empty() || names.contains("") {
             continue;
         }
-        match without(&file, &source, names) {
+        match remove_tests(&file, &source, names) {
             Some(text) => fs::write(target, text)?,
             None => lost.extend(left.into_iter().cloned()),
         }
@@ -122,23 +136,23 @@ pub fn write_kept(from: &Path, to: &Path, rejected: &[Dropped], all: &[TestCase]
     Ok(lost)
 }
 
-/// The source without the tests of these names; `None` when they cannot all be found or taken out.
-pub fn without(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<String> {
+/// The source without the tests of these names; `None` when one of them cannot be found or removed.
+pub fn remove_tests(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<String> {
     let language = Grammar::of(file)?;
     let shapes = tests(language, source);
-    let mut going: Vec<&TestDefinition> = Vec::new();
+    let mut removed: Vec<&TestDefinition> = Vec::new();
     for name in names {
-        going.push(find(&shapes, name)?);
+        removed.push(find(&shapes, name)?);
     }
     let mut lines: Vec<String> = source.split_inclusive('\n').map(str::to_owned).collect();
-    going.sort_by_key(|shape| std::cmp::Reverse(shape.lines.first));
-    going.dedup_by_key(|shape| shape.lines.first);
-    for shape in going {
+    removed.sort_by_key(|shape| std::cmp::Reverse(shape.lines.first));
+    removed.dedup_by_key(|shape| shape.lines.first);
+    for shape in removed {
         let (first, last) = (shape.lines.first as usize - 1, shape.lines.last as usize);
         if last > lines.len()
             || shapes
                 .iter()
-                .any(|other| other.name != shape.name && meet(other, shape))
+                .any(|other| other.name != shape.name && overlaps(other, shape))
         {
             return None;
         }
@@ -148,7 +162,7 @@ pub fn without(file: &Path, source: &str, names: &BTreeSet<&str>) -> Option<Stri
     (errors(language, &text).is_empty()).then_some(text)
 }
 
-fn meet(a: &TestDefinition, b: &TestDefinition) -> bool {
+fn overlaps(a: &TestDefinition, b: &TestDefinition) -> bool {
     a.lines.first <= b.lines.last && b.lines.first <= a.lines.last
 }
 
@@ -203,15 +217,15 @@ fn is_case(pattern: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests_of_it {
+mod unit_tests {
     use super::*;
 
     fn cut(file: &str, source: &str, names: &[&str]) -> Option<String> {
-        without(Path::new(file), source, &names.iter().copied().collect())
+        remove_tests(Path::new(file), source, &names.iter().copied().collect())
     }
 
     #[test]
-    fn a_test_is_taken_out_and_the_rest_stays() {
+    fn a_test_is_removed_and_the_rest_stays() {
         let python = "import x\n\n@mark\ndef test_a():\n    assert x.f() == 1\n\ndef test_b():\n    assert x.f() == 2\n";
         let left = cut("t.py", python, &["test_a"]).unwrap();
         assert_eq!(left, "import x\n\ndef test_b():\n    assert x.f() == 2\n");

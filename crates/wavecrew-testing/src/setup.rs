@@ -1,5 +1,5 @@
-//! What a session of team Testing has before its first worker starts: a copy of the project, what is known about it on the
-//! board, and a run of its own tests. A session that was interrupted on the way gets the rest.
+//! What a session of team Testing gets before its first worker starts: a copy of the project, entries about it on the
+//! board, and the baseline. A session that was interrupted meanwhile gets the rest.
 
 use std::collections::HashSet;
 use std::fs;
@@ -92,10 +92,16 @@ fn announce(dir: &SessionDir, scope: &Scope, now: &str) -> Result<(), SessionErr
 
 /// Runs the project's own tests in a child process, `program __baseline`, which ends them when this process is gone.
 /// When `stop` becomes readable, the child stops.
-pub fn measure_baseline(program: &Path, session: &Path, stop: &OwnedFd) -> io::Result<ExitStatus> {
+pub fn measure_baseline(
+    program: &Path,
+    session: &Path,
+    silent: bool,
+    stop: &OwnedFd,
+) -> io::Result<ExitStatus> {
     let mut child = Command::new(program)
         .args([BASELINE_COMMAND, "--session"])
         .arg(session)
+        .args(silent.then_some("--silent"))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()?;

@@ -1,5 +1,5 @@
-//! Takes a test out of the lines of a file so that nothing tells that it was there: not the blank lines around it, not the
-//! comment above it. Where a test begins and ends is not decided here.
+//! Removes a test from the lines of a file without a trace: with the blank lines around it and the comment above it. Does
+//! not find where a test starts and ends.
 
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_tells_that_a_python_test_was_there() {
+    fn a_python_test_is_removed_without_a_trace() {
         let cases = [
             // between others, first, last
             (

@@ -72,6 +72,10 @@ fn decisions(text: &mut String, ledger: &Ledger) {
 fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &SessionSummary) {
     let team = &ledger.team;
     let _ = writeln!(text, "# {}: report\n", one_line(&team.title));
+    if let Some(result) = &meta.result {
+        let apply = meta.apply_command();
+        let _ = writeln!(text, "**{}** · apply with `{apply}`\n", one_line(result));
+    }
     let _ = writeln!(text, "- Session: `{}`", meta.id);
     let _ = writeln!(text, "- Team: {}", team.name);
     if let Some(pipeline) = meta.pipeline {
@@ -86,7 +90,11 @@ fn head(text: &mut String, ledger: &Ledger, meta: &SessionMeta<'_>, summary: &Se
     }
     let _ = writeln!(text, "- Started: {}", meta.started_at);
     if !summary.elapsed.is_zero() {
-        let _ = writeln!(text, "- Working time: {}", human(summary.elapsed));
+        let _ = writeln!(
+            text,
+            "- Working time: {}",
+            human(meta.preparation + summary.elapsed)
+        );
     }
     if let Some(used) = usage_line(&ledger.totals) {
         let _ = writeln!(text, "- Used: {used}");

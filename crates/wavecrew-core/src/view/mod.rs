@@ -33,9 +33,18 @@ pub struct SessionMeta<'a> {
     pub started_at: &'a str,
     /// The cassette, when the session is a replay.
     pub replay: Option<&'a str>,
+    /// What the session came to, in one line, where it is measured.
+    pub result: Option<String>,
+    /// Time that was spent before the first worker started.
+    pub preparation: Duration,
 }
 
 impl SessionMeta<'_> {
+    /// The command that copies kept tests into the project.
+    pub fn apply_command(&self) -> String {
+        format!("{} testing --continue {} --apply", self.program, self.id)
+    }
+
     /// The command that continues the session; after a limit was reached, with the flags that raise it.
     fn continue_command(&self, ending: Option<&RunOutcome>) -> String {
         let Self { program, id, .. } = self;

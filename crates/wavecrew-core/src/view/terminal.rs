@@ -8,6 +8,7 @@ use crate::event::{RunOutcome, Status, StopReason};
 use crate::id::TaskIx;
 use crate::time::human;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// A person reads the first few; `context.md` has them all.
 const LISTED: usize = 20;
@@ -16,7 +17,7 @@ const LISTED: usize = 20;
 pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     let summary = SessionSummary::of(ledger);
     let counts = &summary.counts;
-    let mut text = headline(&summary);
+    let mut text = headline(&summary, meta.preparation);
     if let Some(used) = usage_line(&ledger.totals) {
         let _ = writeln!(text, "Used {used}");
     }
@@ -48,11 +49,19 @@ pub fn report_terminal(ledger: &Ledger, meta: &SessionMeta<'_>) -> String {
     } else if counts.failed + counts.skipped > 0 {
         let _ = writeln!(text, "Retry    {}", meta.retry_command());
     }
+    if let Some(result) = &meta.result {
+        let _ = writeln!(
+            text,
+            "\n{} · apply with `{}`",
+            one_line(result),
+            meta.apply_command()
+        );
+    }
     text
 }
 
 /// `3 of 5 tasks completed, 1 failed, 1 skipped, in 1m 20s`
-fn headline(summary: &SessionSummary) -> String {
+fn headline(summary: &SessionSummary, preparation: Duration) -> String {
     let counts = &summary.counts;
     let mut line = format!(
         "{} of {} completed",
@@ -69,7 +78,10 @@ fn headline(summary: &SessionSummary) -> String {
         }
     }
     if !summary.elapsed.is_zero() {
-        let _ = write!(line, ", in {}", human(summary.elapsed));
+        let _ = write!(line, ", in {}", human(preparation + summary.elapsed));
+        if !preparation.is_zero() {
+            let _ = write!(line, " (baseline {})", human(preparation));
+        }
     }
     line.push('\n');
     line

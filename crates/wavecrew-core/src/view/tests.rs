@@ -13,6 +13,8 @@ const META: SessionMeta<'_> = SessionMeta {
     request: "Tidy up\nthe parser",
     started_at: "2026-11-15T10:00:00Z",
     replay: None,
+    result: None,
+    preparation: Duration::ZERO,
 };
 
 const TABLE: &str = "id,title,description,role,deps\n\

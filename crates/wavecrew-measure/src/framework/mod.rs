@@ -8,6 +8,7 @@ mod jest;
 pub(crate) mod language;
 mod node;
 pub(crate) mod pytest;
+pub mod python_environment;
 mod vitest;
 
 use std::cmp::Reverse;
@@ -57,6 +58,20 @@ frameworks! {
     Jest => jest::JEST,
     Cargo => cargo::Cargo,
     Go => go::Go,
+}
+
+/// A program that a framework needs and the project does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingTool {
+    pub what: &'static str,
+    /// The command that installs it.
+    pub fix: String,
+}
+
+impl From<MissingTool> for MeasureError {
+    fn from(MissingTool { what, fix }: MissingTool) -> Self {
+        Self::NotInstalled { what, fix }
+    }
 }
 
 /// What is known about a framework without running it.
@@ -151,6 +166,11 @@ pub(crate) trait TestFramework: Sync {
         evidence.enumerate().find_map(|(n, found)| Some((n, found?)))
     }
 
+    /// What has to be installed before it can run, as far as files show.
+    fn missing(&self, _root: &Path) -> Option<MissingTool> {
+        None
+    }
+
     /// Whether the framework collects a file of this name as tests.
     fn is_test_file(&self, file: &Path) -> bool;
 
@@ -237,6 +257,11 @@ impl Framework {
     /// Whether the framework collects a file of this name as tests.
     pub fn is_test_file(&self, file: &Path) -> bool {
         self.adapter().is_test_file(file)
+    }
+
+    /// What has to be installed before it can run in this folder, as far as files show.
+    pub fn missing(&self, root: &Path) -> Option<MissingTool> {
+        self.adapter().missing(root)
     }
 
     /// The installed version, from what is on disk.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
+use super::{Evidence, FrameworkFacts, Language, MissingTool, Strength, TestFramework};
 use crate::detect::settings::{ConfiguredTests, of_globs};
 use crate::measurement::{Measurement, Note, TestId};
 use crate::mutation::{MutationReport, MutationRun, separate_runs};
@@ -49,13 +49,17 @@ pub const FACTS: FrameworkFacts = FrameworkFacts {
 };
 
 impl NodeFramework {
+    fn missing_tool(&self) -> MissingTool {
+        MissingTool {
+            what: self.facts.name,
+            fix: format!("npm install --save-dev {}", self.packages),
+        }
+    }
+
     fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         let name = self.facts.name;
         let program = installed(run.root(), &format!(".bin/{name}"));
-        let program = program.ok_or_else(|| MeasureError::NotInstalled {
-            what: name,
-            fix: format!("npm install --save-dev {}", self.packages),
-        })?;
+        let program = program.ok_or_else(|| self.missing_tool())?;
         let Arguments { args, covered, notes } = (self.arguments)(run);
         let coverage = run.file("coverage").join("coverage-final.json");
         Ok(Invocation {
@@ -138,6 +142,11 @@ impl TestFramework for NodeFramework {
 
     fn mutate(&self, run: &MutationRun<'_>) -> Result<MutationReport, MeasureError> {
         separate_runs::mutate(run)
+    }
+
+    fn missing(&self, root: &Path) -> Option<MissingTool> {
+        let program = installed(root, &format!(".bin/{}", self.facts.name));
+        program.is_none().then(|| self.missing_tool())
     }
 
     /// `@scope/name/file` and `name/file` are files of a package.

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use super::python_environment::interpreter;
 use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
 use crate::detect::settings::{ConfiguredTests, testpaths};
 use crate::measurement::{Measurement, NO_COVERAGE, Note, TestId};
@@ -14,8 +15,8 @@ use crate::report::{CoverageFormat, TestFormat};
 use crate::run::process::{Ran, Step};
 use crate::run::scope::WhenMissing;
 use crate::run::{
-    Invocation, MeasureError, Request, Runner, TestCoverage, TestOrder, TestRun, coverage_by_test, option,
-    os_args,
+    Invocation, MeasureError, PROGRESS_FILE, Request, Runner, TestCoverage, TestOrder, TestRun,
+    coverage_by_test, option, os_args,
 };
 
 const FACTS: FrameworkFacts = FrameworkFacts {
@@ -181,6 +182,12 @@ const SKIP: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items
     with open(os.environ['WAVECREW_WITHOUT'], encoding='utf-8') as file:\n        \
     left_out = set(json.load(file))\n    items[:] = [item for item in items if item.nodeid not in left_out]\n";
 
+/// A plugin that writes down how far the run is: the number of tests, then a line for each that has ended.
+const PROGRESS: &str = "import os\n\n\ndef _append(text):\n    \
+    with open(os.environ['WAVECREW_PROGRESS'], 'a') as file:\n        file.write(text)\n\n\n\
+    def pytest_collection_finish(session):\n    _append('%d\\n' % len(session.items))\n\n\n\
+    def pytest_runtest_logfinish(nodeid, location):\n    _append('.\\n')\n";
+
 fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     let python = interpreter(run.root());
     let shown = python.display();
@@ -273,6 +280,10 @@ pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsStr
         fs::write(run.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
         args.extend(os_args(["-p", "wavecrew_shuffle"]));
     }
+    if run.runner.progress.is_some() {
+        fs::write(run.file("plugin").join("wavecrew_progress.py"), PROGRESS)?;
+        args.extend(os_args(["-p", "wavecrew_progress"]));
+    }
     if !run.focus.skip.is_empty() {
         fs::write(run.file("plugin").join("wavecrew_without.py"), SKIP)?;
         let names = serde_json::to_vec(&run.skipped_ids()).map_err(std::io::Error::other)?;
@@ -293,8 +304,10 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
         ("COVERAGE_FILE", run.file("coverage.data").into()),
         ("HYPOTHESIS_STORAGE_DIRECTORY", run.file("hypothesis").into()),
     ]);
-    step.env
-        .push(("WAVECREW_WITHOUT", run.file("without.json").into()));
+    step.env.extend([
+        ("WAVECREW_WITHOUT", run.file("without.json").into()),
+        ("WAVECREW_PROGRESS", run.file(PROGRESS_FILE).into()),
+    ]);
     let mut path = run.runner.python_path.clone();
     if has_plugin(run) {
         path.push(run.file("plugin"));
@@ -309,7 +322,7 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
 }
 
 fn has_plugin(run: &TestRun<'_>) -> bool {
-    run.request.order != TestOrder::Default || !run.focus.skip.is_empty()
+    run.request.order != TestOrder::Default || !run.focus.skip.is_empty() || run.runner.progress.is_some()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in
@@ -342,15 +355,4 @@ fn unparsable(run: &TestRun<'_>, files: &[PathBuf]) -> Result<Vec<PathBuf>, Meas
     args.extend(files.iter().map(OsString::from));
     let ran = run.run(&run.step(interpreter(run.root()), args))?;
     Ok(ran.output.split_terminator('\0').map(PathBuf::from).collect())
-}
-
-/// The project's virtual environment, the active one, else the one on `PATH`.
-pub fn interpreter(root: &Path) -> PathBuf {
-    let own = root
-        .ancestors()
-        .flat_map(|folder| [folder.join(".venv"), folder.join("venv")]);
-    own.chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from))
-        .map(|venv| venv.join("bin/python"))
-        .find(|python| python.exists())
-        .unwrap_or_else(|| PathBuf::from("python3"))
 }

@@ -9,6 +9,7 @@ pub mod mutation;
 mod passing_coverage;
 pub(crate) mod process;
 mod process_setup;
+pub mod progress;
 pub(crate) mod scope;
 pub mod watchdog;
 
@@ -28,7 +29,11 @@ pub use coverage_by_test::{CoveragePoint, PointKind, TestCoverage};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
 pub use process_setup::{cache_folder, stop_on_signals};
+use progress::OnProgress;
 use scope::WhenMissing;
+
+/// The file, in the folder for reports, that a framework appends to while tests run.
+pub(crate) const PROGRESS_FILE: &str = "progress";
 
 /// Runs tests; can be used for many runs.
 #[derive(Debug)]
@@ -41,6 +46,8 @@ pub struct Runner {
     pub python_path: Vec<PathBuf>,
     /// Ends the run as soon as it is readable.
     pub stop: Option<OwnedFd>,
+    /// Told how far a run is, where the framework can say.
+    pub progress: Option<OnProgress>,
 }
 
 /// What to run and what to measure.
@@ -216,7 +223,11 @@ impl TestRun<'_> {
     }
 
     pub(crate) fn perform(&self, invocation: Invocation) -> Result<Measurement, MeasureError> {
-        let ran = self.run(&invocation.tests)?;
+        let file = self.file(PROGRESS_FILE);
+        let current = || progress::of_tests(&file);
+        let ran = progress::watch(self.runner.progress.as_ref(), current, || {
+            self.run(&invocation.tests)
+        })?;
         let (format, path) = invocation.test_report;
         let Some(report) = read(&path)? else {
             return Err(diagnose::no_report(self.request.project, ran));

@@ -17,6 +17,7 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 fn runner(cache: &Path) -> Runner {
     Runner {
+        progress: None,
         python_path: Vec::new(),
         cache: cache.to_owned(),
         timeout: Duration::from_mins(1),
@@ -212,6 +213,7 @@ fn a_command_that_hangs_is_ended_with_its_processes() {
         ..CommandSettings::default()
     };
     let runner = Runner {
+        progress: None,
         timeout: Duration::from_secs(1),
         ..runner(folder.path())
     };

@@ -101,6 +101,7 @@ fn a_stopped_run_ends_with_all_its_processes() {
     let sandbox = MeasureSandbox::new(Sandbox::new());
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let runner = Runner {
+        progress: None,
         python_path: Vec::new(),
         stop: Some(theirs.into()),
         ..sandbox.runner()

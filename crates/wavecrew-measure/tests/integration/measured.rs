@@ -67,6 +67,7 @@ impl MeasureSandbox {
 
     pub fn runner(&self) -> Runner {
         Runner {
+            progress: None,
             cache: self.beside("cache"),
             timeout: self.timeout,
             python_path: Vec::new(),

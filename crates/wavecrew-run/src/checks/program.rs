@@ -1,6 +1,7 @@
 //! Runs a check as a program under the guardian, with a time limit, and turns its result into a [`CheckOutcome`].
 
 use crate::event_loop::{DriveError, Driver};
+use crate::worker::output::last_line;
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 use wavecrew_core::check_report::CheckReport;
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
+use wavecrew_core::id::TaskIx;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_process::{ProcessExit, Spawn, no_input, output_pipe, pump};
 
@@ -22,6 +24,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// A program whose result becomes the outcome of a check.
 pub(super) struct CheckProgram {
+    pub task: TaskIx,
     pub command_line: Vec<String>,
     pub folder: PathBuf,
     pub env: Vec<(OsString, OsString)>,
@@ -40,7 +43,9 @@ pub(super) enum ResultFormat {
 
 /// A check whose program runs.
 pub(crate) struct RunningCheck {
-    worker: WorkerId,
+    pub worker: WorkerId,
+    pub task: TaskIx,
+    pub started: Instant,
     time: TimeLimit,
     exit: watch::Sender<Option<ProcessExit>>,
     output: Rc<RefCell<Vec<u8>>>,
@@ -52,6 +57,13 @@ enum TimeLimit {
     Until(Instant),
     /// It was ended because it took too long: it has failed, whatever its exit code is.
     Exceeded,
+}
+
+impl RunningCheck {
+    /// What the check prints while it runs.
+    pub(crate) fn last_line(&self) -> String {
+        last_line(&self.output.borrow())
+    }
 }
 
 impl Driver<'_> {
@@ -97,6 +109,8 @@ impl Driver<'_> {
         });
         let check = RunningCheck {
             worker,
+            task: program.task,
+            started: Instant::now(),
             time: TimeLimit::Until(Instant::now() + program.limit),
             exit,
             output,

@@ -64,6 +64,7 @@ impl Driver<'_> {
             command_line.extend([flag.to_owned(), value.to_owned()]);
         }
         let program = CheckProgram {
+            task,
             command_line,
             folder,
             env: Vec::new(),

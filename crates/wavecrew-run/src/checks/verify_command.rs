@@ -48,6 +48,7 @@ impl Driver<'_> {
             Ok((format!("{name}_PATH").into(), path.into()))
         };
         let program = CheckProgram {
+            task,
             command_line: vec!["sh".to_owned(), "-c".to_owned(), verify.command],
             folder: state.folder.clone(),
             env: vec![

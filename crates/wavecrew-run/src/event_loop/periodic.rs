@@ -4,6 +4,7 @@ use crate::event_loop::{DriveError, Driver, Running};
 use crate::table::render;
 use crate::worker::Worker;
 use std::fs;
+use std::time::Duration;
 use wavecrew_core::engine::{Input, StopKind};
 use wavecrew_session::SessionError;
 
@@ -49,7 +50,32 @@ impl Driver<'_> {
             silent: worker.last_output.elapsed(),
             last_line: worker.output.last_line(),
         };
-        self.workers.values().map(show).collect()
+        let mut running: Vec<Running> = self.workers.values().map(show).collect();
+        let ledger = self.engine.ledger();
+        for check in self.checks.values() {
+            let id = ledger.plan().id(check.task);
+            let line = check.last_line();
+            let line = if line.is_empty() {
+                "checking".to_owned()
+            } else {
+                line
+            };
+            // A worker whose result is checked does nothing itself; some checks come before there is a worker.
+            if let Some(worker) = running.iter_mut().find(|worker| worker.task == id) {
+                worker.silent = Duration::ZERO;
+                worker.last_line = line;
+            } else {
+                running.push(Running {
+                    task: id.to_owned(),
+                    role: ledger.plan().role(check.task).to_owned(),
+                    attempt: ledger.task(check.task).attempts,
+                    elapsed: check.started.elapsed(),
+                    silent: Duration::ZERO,
+                    last_line: line,
+                });
+            }
+        }
+        running
     }
 
     /// `wavecrew cancel`, `pause` and `resume` write a command into a file.

@@ -348,9 +348,14 @@ impl Output {
     }
 
     pub fn last_line(&self) -> String {
-        match &self.reader {
+        let line = match &self.reader {
             Some(reader) => self.last_line_of(reader.borrow().latest().as_bytes()),
             None => self.last_line_of(self.stdout.borrow().end(SHORT_TAIL)),
+        };
+        if line.is_empty() && self.reader.is_none() {
+            self.last_line_of(self.stderr.borrow().end(SHORT_TAIL))
+        } else {
+            line
         }
     }
 
@@ -387,14 +392,20 @@ pub(super) enum Activity {
     ToolRunning,
 }
 
-fn last_line(bytes: &[u8]) -> String {
+/// Whether a line is a report, which is for programs.
+fn is_report(line: &str) -> bool {
+    let names = |field: &str| line.contains(&format!("\"{field}\":"));
+    line == "}" || names("verdict") || names("status") && (names("id") || names("findings"))
+}
+
+pub(crate) fn last_line(bytes: &[u8]) -> String {
     let text = sanitise(bytes);
     let line = text
         .lines()
         .rev()
         .map(str::trim)
         // The error says more than the help below it.
-        .find(|line| !line.is_empty() && !line.starts_with("help:"))
+        .find(|line| !line.is_empty() && !line.starts_with("help:") && !is_report(line))
         .unwrap_or_default();
     line.chars().take(LAST_LINE).collect()
 }
@@ -409,6 +420,8 @@ mod tests {
             ("one\ntwo\n\n", "two"),
             ("  x refused: no `id`\n  help: correct it\n", "x refused: no `id`"),
             ("help: me", ""),
+            ("working\n{\"id\":\"A\",\"status\":\"completed\"}\n", "working"),
+            ("working\n{\n\"id\": \"A\", \"status\": \"completed\"\n}", "{"),
             ("", ""),
         ] {
             assert_eq!(last_line(text.as_bytes()), expected);

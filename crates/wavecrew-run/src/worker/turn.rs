@@ -7,7 +7,7 @@ use crate::event_loop::{DriveError, Driver};
 use crate::session::resolve_program;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Assignment, Input, OutputMode, SpawnError, WorkerId};
@@ -78,6 +78,13 @@ impl Driver<'_> {
         }
         let session_dir = self.session.dir.path();
         let mut env = state.environment(session_dir, &prompt_file, turn);
+        let left = self
+            .engine
+            .time_limit(state.assignment.task)
+            .saturating_sub(state.started.elapsed());
+        let deadline = SystemTime::now().checked_add(left);
+        let deadline = deadline.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        env.extend(deadline.map(|at| variable("WAVECREW_DEADLINE", at.as_secs().to_string())));
         // A program that is not a known agent does not use tools.
         let offered = self.context.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);

@@ -30,6 +30,8 @@ impl AgentSandbox {
     pub fn new(program: &'static str, folder: &Path) -> Option<Self> {
         let bin = installed()?;
         let sandbox = Sandbox::below(folder);
+        // The folder may lie in another project, which would be found otherwise.
+        sandbox.write("wavecrew.toml", "");
         for folder in ["home", "tmp"] {
             fs::create_dir(sandbox.beside(folder)).expect("a folder");
         }

@@ -89,10 +89,12 @@ function testBody(found, search) {
   lines.push(`const made = ${withoutSubject(constructionText(found), search)};`);
   let isAsync = false;
   const names = [];
+  const calls = [];
   outcome.steps.forEach((step, index) => {
     const call = withoutSubject(stepText('made', found.steps[index]), search);
     const { how, name: method } = found.steps[index];
     names.push(how === 'set' ? `set ${method}` : method);
+    calls.push(call.replace(/^made\.?/, ''));
     isAsync = isAsync || Boolean(step.async);
     if (step.result.kind === 'self') lines.push(`expect(${call}).toBe(made);`);
     else if (step.result.kind === 'throws' && step.async) lines.push(`await expect(${call}).rejects.toThrow(${thrownMatcher(step.result)});`);
@@ -103,7 +105,9 @@ function testBody(found, search) {
   outcome.getters.forEach(({ name: getter, result }) => lines.push(expectation(`made.${getter}`, result, false)));
   if (outcome.result.kind === 'fields') lines.push(`expect(made).toMatchObject(${outcome.result.text});`);
   else if (!lines.some((line) => line.startsWith('expect'))) lines.push(`expect(made).toBeInstanceOf(${name});`);
-  return { lines, isAsync, title: names.length > 0 ? `${source} ${shortened(list(found.args)) || 'nothing'}: ${shortened(names.join(', then '))}` : `${source} ${shortened(list(found.args)) || 'nothing'}` };
+  const title = `${source} ${shortened(list(found.args)) || 'nothing'}`;
+  if (names.length === 0) return { lines, isAsync, title };
+  return { lines, isAsync, title: `${title}: ${shortened(names.join(', then '))}`, longerTitle: `${title}: ${shortened(calls.join(', then '))}` };
 }
 
 function imports(search, used, functions = 'describe, expect, it') {
@@ -141,9 +145,11 @@ function render(search) {
     for (const found of [...cases.filter((one) => !failed(one)), ...cases.filter(failed)]) {
       const made = testBody(found, search);
       if (made === null) continue;
-      let { title } = made;
       const label = withoutSubject(target.expression, search);
-      for (let n = 2; titles.has(`${label} > ${title}`); n += 1) title = `${made.title} (${n})`;
+      const isFree = (one) => one !== undefined && !titles.has(`${label} > ${one}`);
+      // Titles that would be equal name the arguments of the calls too.
+      let title = [made.title, made.longerTitle].find(isFree);
+      for (let n = 2; title === undefined; n += 1) title = [`${made.longerTitle || made.title} (${n})`].find(isFree);
       titles.add(`${label} > ${title}`);
       const inner = made.lines.map((line) => `    ${line}`).join('\n');
       tests.push({ group: label, title, text: `  it(${quotedTitle(title)}, ${made.isAsync ? 'async ' : ''}() => {\n${inner}\n  });` });

@@ -2,7 +2,7 @@
 
 mod helper_process;
 
-use std::path::{Path, PathBuf};
+use wavecrew_measure::framework::python_environment::interpreter;
 
 use crate::helper_files::{SourceFiles, source_files, unpack};
 use crate::{GenerateError, Module, Progress, Request, module_pool};
@@ -70,7 +70,7 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
         .imports
         .interpreter
         .clone()
-        .unwrap_or_else(|| project_interpreter(&request.root));
+        .unwrap_or_else(|| interpreter(&request.root));
     let helper = unpack(HELPER, helper_process::PACKAGE)?;
     module_pool::for_each_module(request, progress, |file, share, on_step| {
         let job = helper_process::Job {
@@ -82,14 +82,4 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
         };
         helper_process::run(&job, on_step)
     })
-}
-
-/// The interpreter that the project's own tests run with.
-fn project_interpreter(root: &Path) -> PathBuf {
-    root.ancestors()
-        .flat_map(|folder| [folder.join(".venv"), folder.join("venv")])
-        .chain(std::env::var_os("VIRTUAL_ENV").map(PathBuf::from))
-        .map(|venv| venv.join("bin/python"))
-        .find(|python| python.exists())
-        .unwrap_or_else(|| PathBuf::from("python3"))
 }

@@ -1,21 +1,26 @@
-//! Tests that a generator says it has written: there, of this layer, parsing, collected by the framework, asserting
-//! something; and nothing else touched.
+//! Checks the tests that a generator delivers, one by one: each parses, asserts something and is collected by the framework.
+//! Drops and names those that do not; only when none remains, the delivery is sent back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::TestOutcome;
 use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Collect, TestOrder};
+use wavecrew_measure::{TestId, TestOutcome};
 use wavecrew_syntax::{Grammar, TestMode, errors, tests};
 
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
 use super::{Case, facts, listed, text_scan};
+use crate::apply;
+use crate::baseline::Baseline;
+use crate::coverage_figures::lines;
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
-use crate::layer::{self, Kind, Placed};
+use crate::layer::{self, Kind, NOTHING_NEW, Placed};
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::FrameworkInScope;
+use crate::select::{self, DropReason, Dropped};
 use wavecrew_core::event::Verdict;
 
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
@@ -31,12 +36,33 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         return Ok(CheckReport::contradicted(reason));
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
-    if let Some(reason) = shape_problem(environment, &folder, &placed)? {
-        return Ok(CheckReport::send_back(reason));
+    if !placed.iter().any(|file| file.kind == Kind::Test) {
+        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
+            return Ok(CheckReport::Confirmed(CheckDetails {
+                verdict: Verdict::Verified,
+                measured: BTreeMap::from([("test_files".to_owned(), String::new())]),
+                facts: facts([("files", 0), ("tests", 0)]),
+                ..CheckDetails::default()
+            }));
+        }
+        return Ok(CheckReport::send_back(no_test_file(environment, &folder)?));
     }
+    // The delivery changes only once something of it counts: a worker that has to repair all of it finds it unchanged.
+    let staged = tempfile::tempdir()?;
+    let staged = staged.path();
+    let unusable = unusable_tests(&folder, &placed);
+    select::write_kept(&folder, staged, &unusable.dropped, &unusable.all)?;
+    rename_conflicting(environment, case, staged)?;
+    let placed = layer::place(&environment.scope, case.layer, staged)?;
+    if !placed.iter().any(|file| file.kind == Kind::Test) {
+        return Ok(CheckReport::send_back(described(&unusable.dropped)));
+    }
+    environment
+        .progress
+        .begin(&format!("first run of {}", case.layer));
     let run = environment.layer(
         case.layer,
-        &folder,
+        staged,
         Collect::TestsOnly,
         TestOrder::Default,
         &BTreeSet::new(),
@@ -47,7 +73,12 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     if let Some(reason) = nothing_runs(&run, &placed) {
         return Ok(CheckReport::send_back(reason));
     }
-    rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;
+    // What fails, hangs or does not load is measured first, and may be repaired.
+    let dropped = unusable.dropped;
+    rounds::save_dropped(case.session, case.layer, &folder, &dropped)?;
+    rounds::mirror(staged, &folder)?;
+    rounds::mirror(staged, &rounds::checked_tests(case.session, case.layer))?;
+    let placed = layer::place(&environment.scope, case.layer, &folder)?;
     let files: Vec<String> = placed
         .iter()
         .filter(|file| file.kind == Kind::Test)
@@ -70,9 +101,30 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
             ("files", files.len()),
             ("tests", run.tests.len()),
             ("passing", passing),
+            ("dropped", dropped.len()),
         ]),
+        findings: if dropped.is_empty() {
+            String::new()
+        } else {
+            format!("dropped {}", described(&dropped))
+        },
         ..CheckDetails::default()
     }))
+}
+
+/// Whether the project's own tests cover code in scope.
+pub fn is_covered_already(case: &Case<'_>) -> bool {
+    let baseline = Baseline::read(case.session).unwrap_or_default();
+    baseline.is_known() && lines(&baseline.coverage()).covered > 0
+}
+
+/// `test_a.py::test_x (asserts nothing that could fail), ...`
+fn described(dropped: &[Dropped]) -> String {
+    let describe = |test: &Dropped| match test.message.lines().next() {
+        None => format!("{} ({})", test.id, test.why.description()),
+        Some(message) => format!("{} ({}: {message})", test.id, test.why.description()),
+    };
+    listed(&dropped.iter().map(describe).collect::<Vec<_>>())
 }
 
 fn folder_name(environment: &TestEnvironment, layer: &str) -> String {
@@ -83,54 +135,57 @@ fn folder_name(environment: &TestEnvironment, layer: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What can be seen without running anything.
-fn shape_problem(
-    environment: &TestEnvironment,
-    folder: &Path,
-    placed: &[Placed],
-) -> Result<Option<String>, EnvironmentError> {
-    if !placed.iter().any(|file| file.kind == Kind::Test) {
-        let there = layer::files(folder)?;
-        let pattern: BTreeSet<String> = environment
-            .scope
-            .frameworks
-            .iter()
-            .map(FrameworkInScope::test_pattern)
-            .collect();
-        let pattern: Vec<String> = pattern.into_iter().collect();
-        return Ok(Some(if there.is_empty() {
-            format!("no test file is in {}", folder.display())
-        } else {
-            let names: Vec<String> = there.iter().map(|file| file.display().to_string()).collect();
-            format!(
-                "none of the files would be taken for a test ({}): names have to look like {}",
-                listed(&names),
-                pattern.join(" or ")
-            )
-        }));
+/// Why none of the delivered files counts as a test.
+fn no_test_file(environment: &TestEnvironment, folder: &Path) -> Result<String, EnvironmentError> {
+    let names: Vec<String> = layer::files(folder)?
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    if names.is_empty() {
+        return Ok(format!("no test file is in {}", folder.display()));
     }
-    let mut problems = Vec::new();
+    let frameworks = environment.scope.frameworks.iter();
+    let patterns: BTreeSet<String> = frameworks.map(FrameworkInScope::test_pattern).collect();
+    let patterns: Vec<String> = patterns.into_iter().collect();
+    Ok(format!(
+        "none of the files counts as a test ({}): names have to look like {}",
+        listed(&names),
+        patterns.join(" or ")
+    ))
+}
+
+/// What the syntax of the delivered files shows.
+#[derive(Default)]
+struct UnusableTests {
+    all: Vec<TestId>,
+    dropped: Vec<Dropped>,
+}
+
+/// Tests that prove nothing, and files without any test that could.
+fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
+    let mut found = UnusableTests::default();
     for file in placed {
-        let shown = file.file.display();
-        let framework = &environment.scope.frameworks[file.framework];
-        if environment.snapshot.manifest.knows(&file.target) {
-            problems.push(format!(
-                "{shown} would overwrite {} of the project: rename it",
-                file.target.display()
-            ));
-        } else if let Some(other) = namesake(environment, file, &framework.framework) {
-            problems.push(format!(
-                "{shown} is called like {other} of the project, and pytest loads only one of them: rename it"
-            ));
-        }
+        let id = |name: &str| TestId {
+            file: file.file.to_string_lossy().into_owned(),
+            name: name.to_owned(),
+        };
+        let mut drop_file = |why: DropReason, message: String| {
+            found.dropped.push(Dropped {
+                id: id(""),
+                why,
+                message,
+            });
+        };
         let source = read(&folder.join(&file.file));
         let Some(language) = Grammar::of(&file.file) else {
-            let problem = text_scan::problem(&file.file, &source).filter(|_| file.kind == Kind::Test);
-            problems.extend(problem.map(|problem| format!("{shown} {problem}")));
+            if let Some(problem) = text_scan::problem(&file.file, &source).filter(|_| file.kind == Kind::Test)
+            {
+                drop_file(problem, String::new());
+            }
             continue;
         };
         if let Some(error) = errors(language, &source).first() {
-            problems.push(format!("{shown} does not parse: {error}"));
+            drop_file(DropReason::DoesNotParse, error.to_string());
             continue;
         }
         if file.kind == Kind::Helper {
@@ -138,39 +193,57 @@ fn shape_problem(
         }
         let shapes = tests(language, &source);
         if shapes.is_empty() {
-            problems.push(format!("{shown} holds no test"));
+            drop_file(DropReason::HoldsNoTest, String::new());
+            continue;
         }
-        let named = |keep: &dyn Fn(&wavecrew_syntax::TestDefinition) -> bool| -> Vec<String> {
-            shapes
-                .iter()
-                .filter(|shape| keep(shape))
-                .map(|shape| format!("`{}`", shape.name))
-                .collect()
-        };
-        for (names, what) in [
-            (
-                named(&|s| s.assertions.is_empty() && s.mode != TestMode::Todo),
-                "assert nothing that could fail",
-            ),
-            (
-                named(&|s| matches!(s.mode, TestMode::Skipped | TestMode::Todo | TestMode::SkippedIf)),
-                "are skipped, and a test that does not run proves nothing",
-            ),
-            (
-                named(&|s| s.mode == TestMode::ExpectedToFail),
-                "are marked as expected to fail; leave the mark out: a test that shows a defect is set aside by itself",
-            ),
-            (
-                named(&|s| s.mode == TestMode::Only),
-                "keep all others from running",
-            ),
-        ] {
-            if !names.is_empty() {
-                problems.push(format!("in {shown} these tests {what}: {}", listed(&names)));
-            }
+        for shape in shapes {
+            let why = match shape.mode {
+                TestMode::Skipped | TestMode::Todo | TestMode::SkippedIf => Some(DropReason::Skipped),
+                TestMode::ExpectedToFail => Some(DropReason::ExpectedToFail),
+                TestMode::Only => Some(DropReason::Focused),
+                TestMode::Runs => shape.assertions.is_empty().then_some(DropReason::AssertsNothing),
+            };
+            let id = id(&shape.name);
+            found.dropped.extend(why.map(|why| Dropped {
+                id: id.clone(),
+                why,
+                message: String::new(),
+            }));
+            found.all.push(id);
         }
     }
-    Ok((!problems.is_empty()).then(|| problems.join("; ")))
+    found
+}
+
+/// Renames test files that would overwrite a file of the project, or that pytest could not tell from one.
+fn rename_conflicting(
+    environment: &TestEnvironment,
+    case: &Case<'_>,
+    folder: &Path,
+) -> Result<(), EnvironmentError> {
+    let is_taken = |file: &Placed| {
+        let framework = &environment.scope.frameworks[file.framework].framework;
+        environment.snapshot.manifest.contains(&file.target)
+            || namesake(environment, file, framework).is_some()
+    };
+    for file in layer::place(&environment.scope, case.layer, folder)? {
+        if !is_taken(&file) {
+            continue;
+        }
+        let free = apply::names(&file.file, case.layer).find(|name| {
+            let target = file.target.with_file_name(name.file_name().unwrap_or_default());
+            let renamed = Placed {
+                file: name.clone(),
+                target,
+                ..file.clone()
+            };
+            !is_taken(&renamed) && !folder.join(name).exists()
+        });
+        if let Some(name) = free {
+            fs::rename(folder.join(&file.file), folder.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// pytest names modules by their file alone where there are no packages.

@@ -1,5 +1,5 @@
-//! What no worker of the team may do, whatever it claims: change source or existing tests, take tests away or make them
-//! demand less. What is found is undone, so that the next worker starts from the honest state.
+//! Checks what no worker of the team may do: change source or existing tests, remove tests or weaken them. Undoes it, so
+//! that the next worker starts from the state before.
 
 use std::fs;
 use std::io;
@@ -18,28 +18,28 @@ use crate::select::find;
 use crate::snapshot::Change;
 use wavecrew_core::check_report::CheckReport;
 
-/// Every examination: a claim is looked at only when the project was left alone.
+/// Part of every check: a claim is checked only when the project is unchanged.
 pub fn with_integrity(
     environment: &mut TestEnvironment,
     case: &Case<'_>,
-    look: impl FnOnce(&mut TestEnvironment, &Case<'_>) -> Result<CheckReport, EnvironmentError>,
+    check: impl FnOnce(&mut TestEnvironment, &Case<'_>) -> Result<CheckReport, EnvironmentError>,
 ) -> Result<CheckReport, EnvironmentError> {
-    let remark = edits_meanwhile(environment, case)?;
+    let remark = project_edits(environment, case)?;
     let verdict = match project_changes(environment)? {
         Some(reason) => CheckReport::contradicted(reason),
-        None => look(environment, case)?,
+        None => check(environment, case)?,
     };
     Ok(verdict.with_remark(remark))
 }
 
-/// Code that was changed in the project itself while the worker was at work, which may only write in the session. It may have
-/// been a person, who may go on editing: it is told, held against nobody, and left as it is.
-fn edits_meanwhile(environment: &TestEnvironment, case: &Case<'_>) -> io::Result<Option<String>> {
+/// A remark about code that changed in the project itself while the worker ran. A person may edit there, so it is neither
+/// undone nor a contradiction.
+fn project_edits(environment: &TestEnvironment, case: &Case<'_>) -> io::Result<Option<String>> {
     let Some(began) = case.began else {
         return Ok(None);
     };
     let changes = environment.snapshot.manifest.changed_since(began)?;
-    let names: Vec<String> = changes.iter().map(told).collect();
+    let names: Vec<String> = changes.iter().map(describe).collect();
     Ok((!names.is_empty()).then(|| {
         format!(
             "the project itself was changed while the worker was at work: {} (if it was not you, it was the worker, which may \
@@ -49,7 +49,7 @@ fn edits_meanwhile(environment: &TestEnvironment, case: &Case<'_>) -> io::Result
     }))
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &Change) -> String {
     match change {
         Change::Edited(file) => format!("{} was edited", file.display()),
         Change::Removed(file) => format!("{} was removed", file.display()),
@@ -71,7 +71,7 @@ fn project_changes(environment: &mut TestEnvironment) -> io::Result<Option<Strin
         .iter()
         .partition(|change| is_test(change.file(), Path::new("")));
     let part = |what: &str, changes: &[&Change]| {
-        let names: Vec<String> = changes.iter().map(|change| told(change)).collect();
+        let names: Vec<String> = changes.iter().map(|change| describe(change)).collect();
         (!names.is_empty()).then(|| format!("{what}: {}", listed(&names)))
     };
     let parts = [
@@ -87,13 +87,13 @@ fn project_changes(environment: &mut TestEnvironment) -> io::Result<Option<Strin
     Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
-/// What was done to the layer's tests that makes them weaker; they are put back as they were last examined.
+/// The weakened tests of the layer, if any; they are restored as of the last check.
 pub fn weakened_tests(
     case: &Case<'_>,
     folder: &Path,
     last: Option<&RunResult>,
 ) -> io::Result<Option<String>> {
-    let before = rounds::kept(case.session, case.layer);
+    let before = rounds::checked_tests(case.session, case.layer);
     let weaker = weaknesses(&before, folder, last)?;
     if weaker.is_empty() {
         return Ok(None);
@@ -102,7 +102,7 @@ pub fn weakened_tests(
     Ok(Some(format!("tests were weakened: {}", listed(&weaker))))
 }
 
-/// Source that the tests changed while they ran; it is as it was again.
+/// Source that the tests changed while they ran; it is restored.
 pub fn changed_by_tests(environment: &mut TestEnvironment) -> io::Result<Option<String>> {
     let sources: Vec<PathBuf> = environment
         .scope
@@ -115,13 +115,13 @@ pub fn changed_by_tests(environment: &mut TestEnvironment) -> io::Result<Option<
     Ok((!names.is_empty()).then(|| format!("tests change source while they run: {}", listed(&names))))
 }
 
-/// Tests of the layer that are gone or demand less than when they were last examined. Of `last`: those that passed then;
-/// the others may be made to demand something else, but not be taken away, unless they add nothing.
+/// Tests of the layer that were removed or assert less than at the last check. Tests that did not pass in `last` may
+/// assert something else, but may not be removed, unless they are redundant.
 fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Result<Vec<String>> {
     let passed = last.map(RunResult::passed).unwrap_or_default();
-    let superfluous: Vec<&TestId> = last
+    let redundant: Vec<&TestId> = last
         .into_iter()
-        .flat_map(|last| last.superfluous().map(|test| &test.id))
+        .flat_map(|last| last.redundant().map(|test| &test.id))
         .collect();
     let mut found = Vec::new();
     for file in layer::files(before)? {
@@ -130,7 +130,7 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
         };
         let mut was = tests(language, &read(&before.join(&file)));
         let shown = file.to_string_lossy().into_owned();
-        let of_file: Vec<&str> = superfluous
+        let of_file: Vec<&str> = redundant
             .iter()
             .filter(|id| id.file == shown)
             .map(|id| id.name.as_str())

@@ -1,5 +1,5 @@
-//! Checks claims of the team's roles: reads files, runs tests, and reports the facts. Changes nothing but what it writes
-//! into `results` and `analysis`, and what it restores.
+//! Checks claims of the team's roles: reads files, runs tests, and reports facts. Writes into `results` and `analysis`,
+//! and restores files that workers may not change.
 
 pub mod generated_tests;
 mod integrity;

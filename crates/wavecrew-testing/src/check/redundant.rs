@@ -1,4 +1,4 @@
-//! The accepted suite without the tests that add nothing to it.
+//! Drops redundant tests from the kept ones.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,42 +10,43 @@ use super::{Case, listed};
 use crate::coverage_figures::lines;
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::rounds;
-use crate::select::{self, Dropped, judge};
+use crate::select::{self, Dropped, dropped_tests};
 
-/// A suite, and what it is to do without.
-pub struct Without<'a> {
-    /// The layer's tests as they were delivered, and their run.
+/// A suite and its redundant tests.
+pub struct RedundantTests<'a> {
+    /// The layer's tests as delivered, and their run.
     pub folder: &'a Path,
     pub run: &'a LayerRun,
-    pub accepted: LayerRun,
-    pub superfluous: Vec<Dropped>,
+    pub kept: LayerRun,
+    pub redundant: Vec<Dropped>,
 }
 
-impl Without<'_> {
-    /// Leaves them out where that costs nothing: not another test, and not a line.
+impl RedundantTests<'_> {
+    /// Drops them where that costs no other test and no covered line.
     pub fn run(
         mut self,
         environment: &TestEnvironment,
         case: &Case<'_>,
-        rejected: &mut Vec<Dropped>,
+        dropped: &mut Vec<Dropped>,
         notes: &mut Vec<Note>,
     ) -> Result<LayerRun, EnvironmentError> {
-        if self.superfluous.is_empty() {
-            return Ok(self.accepted);
+        if self.redundant.is_empty() {
+            return Ok(self.kept);
         }
-        let to = rounds::accepted(case.session, case.layer);
-        let known = select::write_kept(self.folder, &to, rejected, &self.run.tests)?;
-        let all = |superfluous: &[Dropped]| [&rejected[..], superfluous].concat();
-        let lost = select::write_kept(self.folder, &to, &all(&self.superfluous), &self.run.tests)?;
+        let all_tests = self.run.ids();
+        let to = rounds::kept_tests(case.session, case.layer);
+        let known = select::write_kept(self.folder, &to, dropped, &all_tests)?;
+        let all = |redundant: &[Dropped]| [&dropped[..], redundant].concat();
+        let lost = select::write_kept(self.folder, &to, &all(&self.redundant), &all_tests)?;
         let newly: BTreeSet<&str> = lost
             .iter()
             .filter(|id| !known.contains(id))
             .map(|id| id.file.as_str())
             .collect();
-        self.superfluous
+        self.redundant
             .retain(|test| !newly.contains(test.id.file.as_str()));
-        select::write_kept(self.folder, &to, &all(&self.superfluous), &self.run.tests)?;
-        let kept = environment.layer(
+        select::write_kept(self.folder, &to, &all(&self.redundant), &all_tests)?;
+        let smaller = environment.layer(
             case.layer,
             &to,
             Collect::TestsAndCoverage,
@@ -53,11 +54,13 @@ impl Without<'_> {
             &BTreeSet::new(),
         )?;
         let covered = |run: &LayerRun| run.coverage.as_deref().map(|files| lines(files).covered);
-        if judge(&kept, &LayerRun::default()).is_empty() && covered(&kept) >= covered(&self.accepted) {
-            rejected.append(&mut self.superfluous);
-            return Ok(kept);
+        if dropped_tests(&smaller, &LayerRun::default()).is_empty()
+            && covered(&smaller) >= covered(&self.kept)
+        {
+            dropped.append(&mut self.redundant);
+            return Ok(smaller);
         }
-        let names: Vec<String> = self.superfluous.iter().map(|test| test.id.to_string()).collect();
+        let names: Vec<String> = self.redundant.iter().map(|test| test.id.to_string()).collect();
         notes.push(Note {
             what: format!(
                 "these tests add nothing themselves, but others need them to have run before: {}",
@@ -65,7 +68,7 @@ impl Without<'_> {
             ),
             fix: Some("have each test make what it needs".to_owned()),
         });
-        select::write_kept(self.folder, &to, rejected, &self.run.tests)?;
-        Ok(self.accepted)
+        select::write_kept(self.folder, &to, dropped, &all_tests)?;
+        Ok(self.kept)
     }
 }

@@ -1,4 +1,4 @@
-//! The analyst's report: its figures are computed from what was measured, and stand in it whatever was written.
+//! Checks the analyst's report: its figures are computed from measurements and replace what the analyst wrote.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A layer's tests, run and measured: the figures of the row and of the loop, what is kept and what is not, and what to do
-//! next. The figures of a claim are looked at only to say that they were wrong.
+//! Runs and measures a layer's tests: the figures of the row and of the loop, which tests are kept, and the feedback. Claimed
+//! figures matter only when they differ from the measured ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,23 +8,26 @@ use std::path::Path;
 use wavecrew_measure::run::{Collect, TestOrder};
 use wavecrew_measure::{Note, Ratio, TestCase, TestOutcome};
 
+use super::generated_tests::is_covered_already;
 use super::integrity::{changed_by_tests, weakened_tests, with_integrity};
-use super::redundant::Without;
+use super::redundant::RedundantTests;
 use super::{Case, facts, listed};
 use crate::baseline::Baseline;
 use crate::coverage_figures::{lines, percent, rate};
+use crate::effectiveness::Effectiveness;
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::feedback;
-use crate::layer::{self, Kind};
+use crate::layer::{self, Kind, NOTHING_NEW};
 use crate::mutation;
 use crate::result::{LayerCoverage, RunResult, SuiteFigures};
 use crate::rounds;
-use crate::select::{self, DropReason, Dropped, judge};
+use crate::select::{self, DropReason, Dropped, dropped_tests};
+use crate::summary::Summary;
 use wavecrew_core::event::Verdict;
 
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
 
-/// How often a suite is cut down before it is given up: a test may only pass because another ran before it.
+/// How often failing tests are dropped before the suite is given up: a test may pass only after another one.
 const CUTS: usize = 3;
 
 pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
@@ -39,6 +42,13 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
+        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
+            let result = without_new_tests(case);
+            result.write(case.session)?;
+            Summary::write(case.session, &environment.scope)?;
+            let text = feedback::write(environment, case, &folder, &result)?;
+            return verdict(environment, case, &result, text);
+        }
         return Ok(CheckReport::contradicted(format!(
             "there is no test of {} to run",
             case.layer
@@ -49,8 +59,9 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
         return Ok(CheckReport::contradicted(reason));
     }
     result.write(case.session)?;
-    rounds::mirror(&folder, &rounds::kept(case.session, case.layer))?;
-    rounds::keep(
+    Summary::write(case.session, &environment.scope)?;
+    rounds::mirror(&folder, &rounds::checked_tests(case.session, case.layer))?;
+    rounds::save_round(
         case.session,
         case.layer,
         case.task,
@@ -62,13 +73,43 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     verdict(environment, case, &result, text)
 }
 
-/// Everything that is found out about the suite.
+/// The result of a layer for which the project's own tests are enough: their coverage counts.
+fn without_new_tests(case: &Case<'_>) -> RunResult {
+    let files = Baseline::read(case.session).unwrap_or_default().coverage();
+    let none = || SuiteFigures {
+        tests: 0,
+        passed: 0,
+        pass_rate: "1.00".to_owned(),
+    };
+    RunResult {
+        layer: case.layer.to_owned(),
+        task: case.task.to_owned(),
+        attempt: case.attempt,
+        pass_rate: "1.00".to_owned(),
+        coverage_achieved: Some(percent(lines(&files))),
+        target: case.target,
+        delivered: none(),
+        kept: none(),
+        coverage: Some(LayerCoverage {
+            lines: lines(&files),
+            files,
+        }),
+        dropped: Vec::new(),
+        suspected_defects: Vec::new(),
+        mutation: None,
+        notes: Vec::new(),
+        tests: Vec::new(),
+    }
+}
+
+/// Measures the suite and selects its tests.
 fn measure(
     environment: &TestEnvironment,
     case: &Case<'_>,
     folder: &Path,
     before: Option<&RunResult>,
 ) -> Result<RunResult, EnvironmentError> {
+    environment.progress.begin(&format!("run of {}", case.layer));
     let run = environment.layer(
         case.layer,
         folder,
@@ -77,42 +118,46 @@ fn measure(
         &BTreeSet::new(),
     )?;
     let seed = u32::try_from(environment.scope.seed & 0xffff).unwrap_or(0) + case.attempt;
-    // A file that brought its run down would only do it again.
+    // A file that ended its run would do so again.
     let unloaded = |test: &&TestCase| matches!(test.outcome, TestOutcome::Unloaded { .. });
-    let down: BTreeSet<String> = run
+    let crashed: BTreeSet<String> = run
         .tests
         .iter()
         .filter(unloaded)
         .map(|test| test.id.file.clone())
         .collect();
+    environment.progress.begin("run in another order");
     let again = environment.layer(
         case.layer,
         folder,
         Collect::TestsOnly,
         TestOrder::Shuffled { seed },
-        &down,
+        &crashed,
     )?;
-    let mut rejected = judge(&run, &again);
+    let mut dropped = dropped_tests(&run, &again);
     let mut notes = run.notes.clone();
-    let accepted = accepted_run(environment, case, folder, &run, &mut rejected, &mut notes)?;
-    let found = mutation::check(environment, case, &accepted, before)?;
+    environment.progress.begin("run of the kept tests");
+    let kept = kept_run(environment, case, folder, &run, &mut dropped, &mut notes)?;
+    environment.progress.begin("mutants");
+    let found = mutation::check(environment, case, &kept, before)?;
     notes.extend(found.notes);
-    let without = Without {
+    let redundant = RedundantTests {
         folder,
         run: &run,
-        accepted,
-        superfluous: found.superfluous,
+        kept,
+        redundant: found.redundant,
     };
-    let accepted = without.run(environment, case, &mut rejected, &mut notes)?;
-    let delivered = suite(&run, &rejected);
-    let covered = accepted.coverage.map(|files| LayerCoverage {
+    environment.progress.begin("run without redundant tests");
+    let kept = redundant.run(environment, case, &mut dropped, &mut notes)?;
+    let delivered = suite(&run, &dropped);
+    let covered = kept.coverage.map(|files| LayerCoverage {
         lines: lines(&files),
         files,
     });
-    let kept = SuiteFigures {
-        tests: accepted.tests.len(),
-        passed: accepted.tests.len() as u64,
-        pass_rate: if accepted.tests.is_empty() {
+    let figures = SuiteFigures {
+        tests: kept.tests.len(),
+        passed: kept.tests.len() as u64,
+        pass_rate: if kept.tests.is_empty() {
             "0.00".to_owned()
         } else {
             "1.00".to_owned()
@@ -122,27 +167,27 @@ fn measure(
         layer: case.layer.to_owned(),
         task: case.task.to_owned(),
         attempt: case.attempt,
-        pass_rate: kept.pass_rate.clone(),
+        pass_rate: figures.pass_rate.clone(),
         coverage_achieved: covered.as_ref().map(|covered| percent(covered.lines)),
         target: case.target,
         delivered,
-        accepted: kept,
+        kept: figures,
         coverage: covered,
-        suspected_defects: rejected
+        suspected_defects: dropped
             .iter()
             .filter(|test| test.why == DropReason::Fails)
             .map(|test| test.id.clone())
             .collect(),
-        rejected,
+        dropped,
         mutation: found.killed,
         notes,
         tests: run.tests,
     })
 }
 
-/// The strict figures of all that was written: a flaky test has not passed.
-fn suite(run: &LayerRun, rejected: &[Dropped]) -> SuiteFigures {
-    let flaky: BTreeSet<_> = rejected
+/// The strict figures of all delivered tests: a flaky test has not passed.
+fn suite(run: &LayerRun, dropped: &[Dropped]) -> SuiteFigures {
+    let flaky: BTreeSet<_> = dropped
         .iter()
         .filter(|test| test.why == DropReason::Flaky)
         .map(|test| &test.id)
@@ -163,29 +208,29 @@ fn suite(run: &LayerRun, rejected: &[Dropped]) -> SuiteFigures {
     }
 }
 
-/// Runs the suite without what was rejected, until everything left passes.
-fn accepted_run(
+/// Runs the suite without the dropped tests, until all others pass.
+fn kept_run(
     environment: &TestEnvironment,
     case: &Case<'_>,
     folder: &Path,
     run: &LayerRun,
-    rejected: &mut Vec<Dropped>,
+    dropped: &mut Vec<Dropped>,
     notes: &mut Vec<Note>,
 ) -> Result<LayerRun, EnvironmentError> {
-    let to = rounds::accepted(case.session, case.layer);
+    let to = rounds::kept_tests(case.session, case.layer);
     for _ in 0..CUTS {
-        let lost = select::write_kept(folder, &to, rejected, &run.tests)?;
+        let lost = select::write_kept(folder, &to, dropped, &run.ids())?;
         if !lost.is_empty() {
             let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
             notes.push(Note {
                 what: format!(
-                    "left out with their file, which could not be taken apart: {}",
+                    "dropped with their file, because single tests cannot be removed from it: {}",
                     listed(&names)
                 ),
                 fix: Some("put tests that fail into files of their own".to_owned()),
             });
         }
-        if rejected.is_empty() {
+        if dropped.is_empty() {
             return Ok(run.clone());
         }
         if layer::files(&to)?.is_empty() {
@@ -198,23 +243,23 @@ fn accepted_run(
             TestOrder::Default,
             &BTreeSet::new(),
         )?;
-        let red: Vec<Dropped> = judge(&kept, &LayerRun::default());
+        let red: Vec<Dropped> = dropped_tests(&kept, &LayerRun::default());
         if red.is_empty() {
             return Ok(kept);
         }
-        rejected.extend(red);
+        dropped.extend(red);
     }
-    rounds::empty(&to)?;
+    rounds::make_empty(&to)?;
     Ok(LayerRun {
-        coverage: run.coverage.as_ref().map(|_| environment.nothing_covered()),
+        coverage: run.coverage.as_ref().map(|_| environment.all_uncovered()),
         ..LayerRun::default()
     })
 }
 
-/// Keeps tests that may show a defect, with what they said.
+/// Copies tests that may show a defect into quarantine.
 fn quarantine(case: &Case<'_>, folder: &Path, result: &RunResult) -> Result<(), EnvironmentError> {
-    let to = rounds::quarantine(case.session, case.layer);
-    rounds::empty(&to)?;
+    let to = rounds::quarantined_tests(case.session, case.layer);
+    rounds::make_empty(&to)?;
     let files: BTreeSet<&str> = result.faulty().map(|test| test.id.file.as_str()).collect();
     for file in files {
         let target = to.join(file);
@@ -260,20 +305,39 @@ fn verdict(
     let mut facts = facts([
         ("delivered_pass_rate", result.delivered.pass_rate.clone()),
         ("tests", result.delivered.tests.to_string()),
-        ("kept", result.accepted.tests.to_string()),
-        ("add_nothing", result.superfluous().count().to_string()),
+        ("kept", result.kept.tests.to_string()),
+        ("add_nothing", result.redundant().count().to_string()),
     ]);
     facts.extend(kill_rate.map(|rate| ("kill_rate".to_owned(), rate)));
     let covered = result
         .coverage_achieved
         .as_ref()
         .and_then(|text| text.parse::<f64>().ok());
-    let good = result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target);
+    let min_effectiveness = environment.scope.min_effectiveness;
+    let effectiveness = Effectiveness::of(result, min_effectiveness);
+    let mut findings = findings(case, result);
+    match &effectiveness {
+        Effectiveness::Enough => {}
+        Effectiveness::Weak { killed, total } => findings.insert_str(
+            0,
+            &format!("weak tests: {killed} of {total} mutants killed, {min_effectiveness} % are needed; "),
+        ),
+        Effectiveness::Unknown { reason } => {
+            findings.push_str(&format!("; unverified: effectiveness unknown, {reason}"));
+        }
+    }
+    let weak = matches!(effectiveness, Effectiveness::Weak { .. });
+    if weak {
+        let target = f64::from(min_effectiveness) / 100.0;
+        facts.insert("kill_rate_target".to_owned(), target.to_string());
+    }
+    let good =
+        result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target) && !weak;
     if !good {
         return Ok(CheckReport::Short(CheckDetails {
             measured,
             facts,
-            findings: findings(case, result),
+            findings,
             feedback,
             ..CheckDetails::default()
         }));
@@ -282,15 +346,18 @@ fn verdict(
         return Ok(CheckReport::contradicted(reason));
     }
     Ok(CheckReport::Confirmed(CheckDetails {
-        verdict: Verdict::Verified,
+        verdict: match effectiveness {
+            Effectiveness::Enough => Verdict::Verified,
+            Effectiveness::Weak { .. } | Effectiveness::Unknown { .. } => Verdict::Unverified,
+        },
         measured,
         facts,
-        findings: findings(case, result),
+        findings,
         ..CheckDetails::default()
     }))
 }
 
-/// The project's own tests with the new ones among them: what passed before passes still.
+/// Runs the project's own tests together with the new ones: what passed before must still pass.
 fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<String>, EnvironmentError> {
     let Ok(baseline) = Baseline::read(case.session) else {
         return Ok(None);
@@ -298,16 +365,13 @@ fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<St
     if baseline.tests() == 0 {
         return Ok(None);
     }
-    let accepted = rounds::accepted(case.session, case.layer);
-    let placed = layer::place(&environment.scope, case.layer, &accepted)?;
-    let _laid = layer::lay(
-        environment.tree(),
-        &accepted,
-        &placed,
-        &environment.snapshot.manifest,
-    )?;
+    let kept = rounds::kept_tests(case.session, case.layer);
+    let placed = layer::place(&environment.scope, case.layer, &kept)?;
+    let _overlay = layer::overlay(environment.tree(), &kept, &placed, &environment.snapshot.manifest)?;
+    environment.progress.begin("the project's own tests");
     for framework in &environment.scope.frameworks {
-        let Ok(now) = environment.own_suite(framework, Collect::TestsOnly) else {
+        let Ok(now) = environment.run_own_tests(framework, baseline.files(framework), Collect::TestsOnly)
+        else {
             continue;
         };
         let red: Vec<String> = baseline
@@ -325,11 +389,11 @@ fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<St
     Ok(None)
 }
 
-/// In one sentence what was measured, and what of the claim was wrong.
+/// The measured figures, and the wrong ones of the claim, in one sentence.
 fn findings(case: &Case<'_>, result: &RunResult) -> String {
     let mut text = format!(
         "{} of {} tests kept, pass rate {}",
-        result.accepted.tests, result.delivered.tests, result.delivered.pass_rate
+        result.kept.tests, result.delivered.tests, result.delivered.pass_rate
     );
     if let Some(covered) = &result.coverage_achieved {
         text.push_str(&format!(
@@ -345,16 +409,16 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
     if let Some(m) = result.mutation.as_ref().filter(|m| m.total > 0) {
         text.push_str(&format!(", {} of {} mutants killed", m.killed, m.total));
     }
-    // What the figures lack, and what would bring it.
+    // Missing figures, and how to get them.
     for note in result.notes.iter().filter(|note| note.names_missing_tool()) {
         let fix = note.fix.as_deref().unwrap_or_default();
         text.push_str(&format!("; {}; to have it: {fix}", note.what));
     }
-    let superfluous: Vec<String> = result.superfluous().map(|test| test.id.to_string()).collect();
-    if !superfluous.is_empty() {
+    let redundant: Vec<String> = result.redundant().map(|test| test.id.to_string()).collect();
+    if !redundant.is_empty() {
         text.push_str(&format!(
             "; dropped because they add nothing to the others: {}",
-            listed(&superfluous)
+            listed(&redundant)
         ));
     }
     for (column, measured) in [

@@ -1,9 +1,11 @@
-//! Rust and Go read by their words, since there is no syntax tree of them here: finds only what is plainly missing.
+//! Scans Rust and Go tests as text, without a syntax tree: finds only what is plainly missing.
 
 use std::path::Path;
 
+use crate::select::DropReason;
+
 /// What is wrong with a test file; nothing is said about other languages.
-pub fn problem(file: &Path, source: &str) -> Option<&'static str> {
+pub fn problem(file: &Path, source: &str) -> Option<DropReason> {
     let code: Vec<&str> = source.lines().map(|line| without_comment(file, line)).collect();
     let has = |words: &[&str]| {
         code.iter()
@@ -23,11 +25,11 @@ pub fn problem(file: &Path, source: &str) -> Option<&'static str> {
         _ => return None,
     };
     if !has(tests) {
-        Some("holds no test")
+        Some(DropReason::HoldsNoTest)
     } else if !has(assertions) {
-        Some("asserts nothing that could fail")
+        Some(DropReason::AssertsNothing)
     } else if has(skipped) {
-        Some("skips tests, and a test that does not run proves nothing")
+        Some(DropReason::Skipped)
     } else {
         None
     }
@@ -50,24 +52,24 @@ mod tests {
     #[test]
     fn what_is_plainly_missing_is_found() {
         for (file, source, problem_) in [
-            ("a.rs", "fn x() {}", Some("holds no test")),
+            ("a.rs", "fn x() {}", Some(DropReason::HoldsNoTest)),
             (
                 "a.rs",
                 "#[test]\nfn x() {\n    f(); // assert\n}",
-                Some("asserts nothing that could fail"),
+                Some(DropReason::AssertsNothing),
             ),
             ("a.rs", "#[test]\nfn x() {\n    assert_eq!(f(), 1);\n}", None),
             (
                 "a.rs",
                 "#[test]\n#[ignore]\nfn x() {\n    assert!(f());\n}",
-                Some("skips tests, and a test that does not run proves nothing"),
+                Some(DropReason::Skipped),
             ),
             ("a_test.go", "func TestX(t *testing.T) {\n\tt.Fatal(1)\n}", None),
             ("a_test.go", "func ExampleX() {\n\tX()\n\t// Output: 1\n}", None),
             (
                 "a_test.go",
                 "func TestX(t *testing.T) {\n\tX()\n}",
-                Some("asserts nothing that could fail"),
+                Some(DropReason::AssertsNothing),
             ),
             ("a.py", "", None),
         ] {

@@ -53,6 +53,7 @@ pub enum CodeCheckError {
 impl CodeAttempt<'_> {
     fn runner(&self) -> Runner {
         Runner {
+            progress: None,
             python_path: Vec::new(),
             cache: self.session.cache_folder(),
             timeout: self.timeout,

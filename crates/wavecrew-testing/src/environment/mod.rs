@@ -1,5 +1,5 @@
-//! Runs tests of the session in the measuring copy of the project, framework by framework. A suite that hangs or dies is
-//! taken apart into its files, so that one bad file costs itself alone; an environment that is broken is told apart.
+//! Runs tests of the session in the measuring copy of the project, framework by framework. When a run hangs or dies, its
+//! files run one by one, so that a bad file affects itself alone. A broken environment is a separate error.
 
 mod test_files;
 
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
+use wavecrew_measure::verify;
 use wavecrew_measure::{
     Coverage, CoverageStatus, FileCoverage, LineRange, Measurement, Note, Ratio, TestCase, TestId,
     TestOutcome,
@@ -17,6 +18,7 @@ use wavecrew_measure::{
 
 use crate::coverage_figures::together;
 use crate::layer::{self, Kind, Placed};
+use crate::progress::{ProgressOutput, StepProgress};
 use crate::scope::{FrameworkInScope, Scope};
 use crate::snapshot::Snapshot;
 use wavecrew_session::SessionPaths;
@@ -30,22 +32,25 @@ pub struct TestEnvironment {
     cache: PathBuf,
     timeout: Duration,
     stop: Option<OwnedFd>,
-    /// One examination at a time: they lay tests into the same copy, and change its source on purpose.
-    _turn: File,
+    pub progress: StepProgress,
+    /// One check at a time: checks put tests into the same copy, and mutate its source.
+    _lock: File,
 }
 
-/// What a run of a layer showed. Tests bear their path in the layer's folder, files their path in the project.
+/// The result of a run of a layer. Paths of tests are relative to the layer's folder, paths of files to the project.
 #[derive(Debug, Clone, Default)]
 pub struct LayerRun {
     pub tests: Vec<TestCase>,
-    /// `None` when no framework could tell.
+    /// `None` when no framework measures it.
     pub coverage: Option<Vec<FileCoverage>>,
     pub notes: Vec<Note>,
+    /// Files that hang, or kill the process that runs them.
+    pub ended_runs: BTreeSet<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
-    /// Nothing can be said about any test before a person has mended this.
+    /// No test can run until a person has fixed this.
     #[error("the tests cannot be run here: {0}")]
     Measure(MeasureError),
     #[error("the copy of the project cannot be used: {0}")]
@@ -64,12 +69,12 @@ impl EnvironmentError {
 impl TestEnvironment {
     pub fn open(session: &Path, cache: PathBuf, stop: Option<OwnedFd>) -> Result<Self, EnvironmentError> {
         let scope = Scope::read(session)?;
-        let turn = File::create(SessionPaths::at(session).measuring_lock())?;
-        turn.lock()?;
-        // Only now: whoever had the turn before may have made the copy.
+        let lock = File::create(SessionPaths::at(session).measuring_lock())?;
+        lock.lock()?;
+        // After the lock: the process that held it before may have made the copy.
         let mut snapshot = Snapshot::open(session)?;
         let tree = snapshot.measuring_copy()?;
-        // One that was killed may have left the source changed and its tests lying there.
+        // A check that was killed may have left mutated source and its tests behind.
         let sources: Vec<PathBuf> = scope.files.iter().map(|file| file.path.clone()).collect();
         snapshot.restore_changed(&sources)?;
         for framework in &scope.frameworks {
@@ -85,12 +90,13 @@ impl TestEnvironment {
         }
         Ok(Self {
             tree,
-            _turn: turn,
+            _lock: lock,
             timeout: Duration::from_secs(scope.run_seconds),
             scope,
             snapshot,
             cache,
             stop,
+            progress: StepProgress::new(ProgressOutput::Lines),
         })
     }
 
@@ -118,6 +124,7 @@ impl TestEnvironment {
         };
         python_path.push(root);
         Ok(Runner {
+            progress: self.progress.listener(),
             cache: self.cache.clone(),
             timeout,
             python_path,
@@ -154,32 +161,42 @@ impl TestEnvironment {
             .map_err(EnvironmentError::Measure)
     }
 
-    /// The project's own suite of one framework, as it is in the copy now.
-    pub fn own_suite(
+    /// Runs the project's own tests of one framework, as they are in the copy now: these files, relative to the project, or
+    /// all without any.
+    pub fn run_own_tests(
         &self,
         framework: &FrameworkInScope,
+        files: &[PathBuf],
         coverage: Collect,
     ) -> Result<Measurement, EnvironmentError> {
         let conventions = &framework.conventions;
-        // pytest counts lines also without tests; the others only say that there are none.
+        // pytest counts lines also without tests; the others report only that there are none.
         if !framework.framework.facts().measures_without_tests
             && conventions.test_files + conventions.inline == 0
         {
             return Ok(Measurement {
                 coverage: Coverage::Known {
-                    files: self.untouched(framework),
+                    files: self.uncovered_files(framework),
                 },
                 ..Measurement::default()
             });
         }
-        let mut found = self.measure(framework, &[], coverage, TestOrder::Default, self.timeout)?;
-        for file in found_files(&mut found) {
+        let files: Vec<PathBuf> = files.iter().map(|file| self.tree.join(file)).collect();
+        let mut found = self.measure(framework, &files, coverage, TestOrder::Default, self.timeout)?;
+        for file in covered_files(&mut found) {
             file.path = project_path(&framework.root, &file.path);
         }
         Ok(found)
     }
 
-    /// The tests that lie in `folder` but for some files, laid where the layer's tests are run.
+    /// The project's own test files that name a file in scope, relative to the project.
+    pub fn affected_tests(&self, framework: &FrameworkInScope) -> Vec<PathBuf> {
+        let affected = verify::affected_tests(&framework.in_tree(&self.tree), &self.sources(framework));
+        let relative = |file: &PathBuf| Some(file.strip_prefix(&self.tree).ok()?.to_owned());
+        affected.iter().filter_map(relative).collect()
+    }
+
+    /// Runs the tests of `folder`, except some files, in the place of the layer's tests.
     pub fn layer(
         &self,
         layer: &str,
@@ -190,7 +207,7 @@ impl TestEnvironment {
     ) -> Result<LayerRun, EnvironmentError> {
         let mut placed = layer::place(&self.scope, layer, folder)?;
         placed.retain(|file| !except.contains(&*file.file.to_string_lossy()));
-        let _laid = layer::lay(&self.tree, folder, &placed, &self.snapshot.manifest)?;
+        let _overlay = layer::overlay(&self.tree, folder, &placed, &self.snapshot.manifest)?;
         let mut run = LayerRun::default();
         let mut unknown = coverage == Collect::TestsOnly;
         for (index, framework) in self.scope.frameworks.iter().enumerate() {
@@ -199,12 +216,12 @@ impl TestEnvironment {
                 .filter(|file| file.framework == index && file.kind == Kind::Test)
                 .collect();
             if !mine.is_empty() {
-                for part in self.files(framework, &mine, coverage, order)? {
+                for part in self.files(framework, &mine, coverage, order, &mut run.ended_runs)? {
                     unknown |= part.coverage == Coverage::Unknown;
                     run.add(part, framework, &mine, &self.tree);
                 }
             }
-            run.cover_rest(self.untouched(framework));
+            run.add_uncovered(self.uncovered_files(framework));
         }
         if unknown {
             run.coverage = None;
@@ -212,59 +229,66 @@ impl TestEnvironment {
         Ok(run)
     }
 
-    /// Some test files together; when that says nothing, one by one.
+    /// Runs test files together; when that gives no result, one by one.
     fn files(
         &self,
         framework: &FrameworkInScope,
         placed: &[&Placed],
         coverage: Collect,
         order: TestOrder,
+        ended_runs: &mut BTreeSet<String>,
     ) -> Result<Vec<Measurement>, EnvironmentError> {
+        let mut unloaded = |file: &Placed, error: &MeasureError| {
+            if !matches!(error, MeasureError::NoReport { .. }) {
+                ended_runs.insert(file.file.to_string_lossy().into_owned());
+            }
+            unloaded(file, framework, error)
+        };
         let tests: Vec<PathBuf> = placed.iter().map(|file| self.tree.join(&file.target)).collect();
         let error = match self.measure(framework, &tests, coverage, order, self.timeout) {
             Ok(found) => return Ok(vec![found]),
-            Err(EnvironmentError::Measure(error)) if is_of_the_tests(&error) => error,
+            Err(EnvironmentError::Measure(error)) if is_caused_by_tests(&error) => error,
             Err(other) => return Err(other),
         };
         if let [only] = placed {
-            return Ok(vec![unloaded(only, framework, &error)]);
+            return Ok(vec![unloaded(only, &error)]);
         }
         let each = self.timeout / u32::try_from(placed.len()).unwrap_or(u32::MAX).clamp(2, 10);
         let mut parts = Vec::new();
-        let mut heard = false;
+        let mut any_ran = false;
         for (file, test) in placed.iter().zip(&tests) {
             parts.push(
                 match self.measure(framework, std::slice::from_ref(test), coverage, order, each) {
                     Ok(found) => {
-                        heard = true;
+                        any_ran = true;
                         found
                     }
-                    Err(EnvironmentError::Measure(error)) if is_of_the_tests(&error) => {
-                        unloaded(file, framework, &error)
+                    Err(EnvironmentError::Measure(error)) if is_caused_by_tests(&error) => {
+                        unloaded(file, &error)
                     }
                     Err(other) => return Err(other),
                 },
             );
         }
-        // When no file at all can be run without a report, it is not the files.
-        if !heard && matches!(error, MeasureError::NoReport { .. }) {
+        // When no file gives a report, the cause is not in the files.
+        if !any_ran && matches!(error, MeasureError::NoReport { .. }) {
             return Err(EnvironmentError::Measure(error));
         }
         Ok(parts)
     }
 
-    /// All files in scope, none of them run.
-    pub fn nothing_covered(&self) -> Vec<FileCoverage> {
+    /// All files in scope, with no line covered.
+    pub fn all_uncovered(&self) -> Vec<FileCoverage> {
         self.scope
             .frameworks
             .iter()
-            .flat_map(|framework| self.untouched(framework))
+            .flat_map(|framework| self.uncovered_files(framework))
             .collect()
     }
 
-    /// The files of a framework for which there are no tests.
-    fn untouched(&self, framework: &FrameworkInScope) -> Vec<FileCoverage> {
-        let silent = |file: &crate::scope::ScopedFile| FileCoverage {
+    /// The files of a framework, with no line covered.
+    fn uncovered_files(&self, framework: &FrameworkInScope) -> Vec<FileCoverage> {
+        let uncovered = |file: &crate::scope::ScopedFile| FileCoverage {
             path: file.path.to_string_lossy().into_owned(),
             status: CoverageStatus::NotLoaded,
             lines: Ratio {
@@ -278,12 +302,12 @@ impl TestEnvironment {
             }],
             missed: Vec::new(),
         };
-        self.scope.files_of(framework).map(silent).collect()
+        self.scope.files_of(framework).map(uncovered).collect()
     }
 }
 
-/// Whether a run that said nothing may have been brought down by a test.
-fn is_of_the_tests(error: &MeasureError) -> bool {
+/// Whether a test can be the cause of a run without a result.
+fn is_caused_by_tests(error: &MeasureError) -> bool {
     match error {
         MeasureError::TimedOut { .. } | MeasureError::Killed { .. } | MeasureError::NoReport { .. } => true,
         MeasureError::NotInstalled { .. }
@@ -295,7 +319,7 @@ fn is_of_the_tests(error: &MeasureError) -> bool {
     }
 }
 
-/// A file that brings its run down counts as one that does not load.
+/// A file that hangs or kills its run counts as one that does not load.
 fn unloaded(file: &Placed, framework: &FrameworkInScope, error: &MeasureError) -> Measurement {
     let output = error.output().unwrap_or_default().trim();
     let end = output.char_indices().rev().nth(1500).map_or(0, |(at, _)| at);
@@ -316,13 +340,13 @@ fn unloaded(file: &Placed, framework: &FrameworkInScope, error: &MeasureError) -
             },
             duration: Duration::ZERO,
         }],
-        // It covers nothing, which is known.
+        // Known: it covers nothing.
         coverage: Coverage::Known { files: Vec::new() },
         ..Measurement::default()
     }
 }
 
-fn found_files(measurement: &mut Measurement) -> &mut [FileCoverage] {
+fn covered_files(measurement: &mut Measurement) -> &mut [FileCoverage] {
     match &mut measurement.coverage {
         Coverage::Known { files } => files,
         Coverage::Unknown => &mut [],
@@ -337,11 +361,11 @@ pub(crate) fn project_path(root: &Path, below: &str) -> String {
 
 impl LayerRun {
     fn add(&mut self, mut part: Measurement, framework: &FrameworkInScope, placed: &[&Placed], tree: &Path) {
-        for file in found_files(&mut part) {
+        for file in covered_files(&mut part) {
             file.path = project_path(&framework.root, &file.path);
         }
         if let Coverage::Known { files } = part.coverage {
-            self.cover(&files);
+            self.add_coverage(&files);
         }
         for test in &part.tests {
             self.tests
@@ -354,13 +378,13 @@ impl LayerRun {
         }
     }
 
-    fn cover(&mut self, files: &[FileCoverage]) {
+    fn add_coverage(&mut self, files: &[FileCoverage]) {
         let known = self.coverage.take().unwrap_or_default();
         self.coverage = Some(together(&known, files));
     }
 
-    /// Files that no test touched.
-    fn cover_rest(&mut self, files: Vec<FileCoverage>) {
+    /// Adds files that no test covers.
+    fn add_uncovered(&mut self, files: Vec<FileCoverage>) {
         let known = self.coverage.get_or_insert_default();
         for file in files {
             if !known.iter().any(|there| there.path == file.path) {
@@ -369,11 +393,7 @@ impl LayerRun {
         }
     }
 
-    /// As a measurement, for its arithmetic.
-    pub fn measurement(&self) -> Measurement {
-        Measurement {
-            tests: self.tests.clone(),
-            ..Measurement::default()
-        }
+    pub fn ids(&self) -> Vec<TestId> {
+        self.tests.iter().map(|test| test.id.clone()).collect()
     }
 }

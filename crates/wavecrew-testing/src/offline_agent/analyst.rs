@@ -1,4 +1,4 @@
-//! The report on a suite without a model: what the measured files say, and what follows from it.
+//! The analyst without a model: a report from the measured files, with recommendations.
 
 use super::{RoleResult, RoleTask};
 use crate::result::RunResult;
@@ -14,7 +14,7 @@ const MOST: usize = 7;
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let results = task.results();
     let mut text = String::from("# Quality report\n\n## Score\n\n");
-    text.push_str("The score and its four parts are computed from the measured data and stand in this file once it was examined.\n");
+    text.push_str("The check of this report computes the score and its four parts from the measured data and adds them here.\n");
     coverage(&mut text, &results);
     defects(&mut text, task, &results);
     rounds(&mut text, task);
@@ -55,7 +55,7 @@ fn coverage(text: &mut String, results: &[RunResult]) {
                 .coverage_achieved
                 .as_deref()
                 .map_or("not measured".to_owned(), |c| format!("{c} %")),
-            result.accepted.tests,
+            result.kept.tests,
             result.pass_rate
         );
     }
@@ -123,7 +123,7 @@ fn rounds(text: &mut String, task: &RoleTask) {
     let state: serde_json::Value = serde_json::from_slice(&state).unwrap_or_default();
     let history = state["coverage_history"].as_array().cloned().unwrap_or_default();
     if history.is_empty() {
-        text.push_str("No layer was judged yet.\n");
+        text.push_str("No layer has been measured yet.\n");
         return;
     }
     text.push_str("| layer | round | pass rate | coverage | decision |\n| --- | --- | --- | --- | --- |\n");

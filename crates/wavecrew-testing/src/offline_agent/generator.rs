@@ -1,23 +1,29 @@
-//! Tests from what the code does: one call of the generator per framework in scope, aimed at what the last round left.
+//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at what the last round left.
 
+use super::finished_modules::FinishedModules;
 use super::{RoleResult, RoleTask};
-use crate::layer::folder_of;
+use crate::coverage_figures::lines;
+use crate::layer::{NOTHING_NEW, folder_of};
+use crate::rounds;
 use crate::scope::FrameworkInScope;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::view::count;
+use wavecrew_measure::FileCoverage;
+use wavecrew_measure::framework::python_environment::interpreter;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
-    Dropped, Feedback, Imports, Module, Outcome, Priorities, Progress, Request, SuspectedDefect, generate,
+    Dropped, Feedback, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request, SuspectedDefect,
+    generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
 const BUDGET: u64 = 10;
-/// Named in findings, of what was left out.
-const MOST_LEFT_OUT: usize = 8;
+/// Untested items that findings name.
+const MOST_UNTESTED: usize = 8;
 
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let folder = task
@@ -26,41 +32,80 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .ok_or_else(|| format!("the scope has no layer `{}`", task.layer))?;
     let folder = task.session.join(folder);
     let mut modules = Vec::new();
-    let mut passed_over = Vec::new();
+    let mut skipped = Vec::new();
     for framework in &task.scope.frameworks {
+        let name = framework.framework.name();
         if !framework.framework.facts().generates_tests {
-            passed_over.push(framework.framework.name());
+            skipped.push(format!("{name}: the offline agent cannot write its tests"));
             continue;
         }
-        modules.extend(write(task, framework, &folder)?.modules);
+        // A framework that cannot run costs the others nothing.
+        match write(task, framework, &folder) {
+            Ok(outcome) => modules.extend(outcome.modules),
+            Err(error) => skipped.push(format!("{name} in {}: {error}", framework.root.display())),
+        }
     }
     let written: Vec<PathBuf> = modules
         .iter()
         .flat_map(|m| &m.written)
         .map(|w| w.path.clone())
         .collect();
-    // Also where nothing else came of it: a defect is worth knowing.
-    tell(task, &modules);
-    let left_out = left_out(task, &modules);
-    let list = list(task, &left_out)?;
-    if written.is_empty() {
-        return Err(nothing(left_out, &passed_over));
+    // Also without tests: a defect is worth knowing.
+    share_discoveries(task, &modules);
+    let untested = untested(task, &modules);
+    let list = list(task, &untested)?;
+    if written.is_empty() && !is_tested_already(task, &modules) {
+        return Err(no_tests_error(untested, skipped));
     }
-    let files: Vec<String> = written.iter().map(|path| inside(task, path)).collect();
+    let (findings, files) = if written.is_empty() {
+        let file = folder.join(NOTHING_NEW);
+        task.write(
+            &file,
+            "The project's own tests show all that the offline agent could show.\n",
+        )?;
+        (
+            "Nothing new: the project's own tests show all that new ones would.".to_owned(),
+            Vec::new(),
+        )
+    } else {
+        let findings = summary(&modules, &untested, &list, &skipped);
+        (
+            findings,
+            written.iter().map(|path| in_session(task, path)).collect(),
+        )
+    };
     Ok(RoleResult {
-        findings: summary(&modules, &left_out, &list, &passed_over),
+        findings,
         columns: json!({ "test_files": files.join(";") }),
     })
 }
 
-/// A path as the session tells it.
-fn inside(task: &RoleTask, path: &Path) -> String {
+/// Whether no test could be written because the project has them: its own tests cover code in scope, and every module
+/// could be searched.
+fn is_tested_already(task: &RoleTask, modules: &[Module]) -> bool {
+    let whole =
+        |module: &Module, left: &Dropped| left.what == module.module || Path::new(&left.what) == module.file;
+    let searched =
+        |module: &Module| module.calls > 0 || !module.dropped.iter().any(|left| whole(module, left));
+    let covered = lines(&task.baseline().coverage()).covered > 0;
+    covered && !modules.is_empty() && modules.iter().all(searched)
+}
+
+/// A path relative to the session.
+fn in_session(task: &RoleTask, path: &Path) -> String {
     let path = path.strip_prefix(&task.session).unwrap_or(path);
     path.to_string_lossy().into_owned()
 }
 
 fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result<Outcome, String> {
-    let files = task.scope.files_of(framework);
+    let files = task
+        .scope
+        .files_of(framework)
+        .map(|file| task.copy.join(&file.path));
+    let round = task.result().map_or(0, |result| result.attempt);
+    let finished = FinishedModules::open(&task.session, &task.layer, round);
+    let (known, files): (Vec<PathBuf>, Vec<PathBuf>) = files.partition(|file| finished.get(file).is_some());
+    let mut count = ModuleCount::new(known.len(), files.len());
     let root = framework.in_tree(&task.copy).root;
     let below = task
         .scope
@@ -73,7 +118,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
     let request = Request {
         run_folder: laid.strip_prefix(&root).unwrap_or(&laid).to_owned(),
         root,
-        files: files.map(|file| task.copy.join(&file.path)).collect(),
+        files,
         framework: framework.framework.clone(),
         // Of several roots, the tests of each lie below its path.
         layer_folder: if framework.root == Path::new(".") {
@@ -86,16 +131,71 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         commit: task.scope.commit.clone(),
         seed: task.scope.seed,
         budget_per_module: Duration::from_secs(task.scope.offline_seconds.unwrap_or(BUDGET)),
-        deadline: None,
-        priorities: Priorities::default(),
+        deadline: task.deadline,
+        priorities: priorities(task),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut show = |progress: Progress| match progress {
-        Progress::Started { module } => eprintln!("{}: looking for inputs", module.display()),
-        Progress::Step { module, what } => eprintln!("{}: {what}", module.display()),
-        Progress::Finished(module) => eprintln!("{}", line(&module)),
+        Progress::Started { module } => eprintln!("{}", count.line(&module, "looking for inputs")),
+        Progress::Step { module, what } => eprintln!("{}", count.line(&module, &what)),
+        Progress::Finished(module) => {
+            count.done += 1;
+            eprintln!("{}", count.line(&module.file, &line(&module)));
+            // Without the entry a continued worker searches the module again, which costs time only.
+            if !module.dropped.iter().any(|left| left.why == NOT_REACHED) {
+                let _ = finished.add(&module);
+            }
+        }
     };
-    generate(&request, &mut show).map_err(|error| error.to_string())
+    let mut outcome = generate(&request, &mut show).map_err(|error| error.to_string())?;
+    outcome
+        .modules
+        .extend(known.iter().filter_map(|file| finished.get(file).cloned()));
+    Ok(outcome)
+}
+
+/// What decides the order of modules: changed files come first, then those that existing tests leave uncovered.
+fn priorities(task: &RoleTask) -> Priorities {
+    let files = task.scope.files.iter().map(|file| task.copy.join(&file.path));
+    let uncovered = |file: FileCoverage| {
+        let lines = usize::try_from(file.lines.total - file.lines.covered).ok()?;
+        Some((task.copy.join(file.path), lines))
+    };
+    Priorities {
+        changed: if task.scope.base.is_some() {
+            files.collect()
+        } else {
+            BTreeSet::new()
+        },
+        uncovered_lines: task
+            .baseline()
+            .coverage()
+            .into_iter()
+            .filter_map(uncovered)
+            .collect(),
+    }
+}
+
+/// How many modules are finished, for the lines that show progress.
+struct ModuleCount {
+    done: usize,
+    total: usize,
+}
+
+impl ModuleCount {
+    fn new(done: usize, open: usize) -> Self {
+        Self {
+            done,
+            total: done + open,
+        }
+    }
+
+    /// `module 3/30 strutils.py: looking for inputs`
+    fn line(&self, module: &Path, what: &str) -> String {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        let number = (self.done + 1).min(self.total);
+        format!("module {number}/{} {name}: {what}", self.total)
+    }
 }
 
 /// What the measured run before this one left open.
@@ -115,26 +215,28 @@ fn feedback(task: &RoleTask) -> Option<Feedback> {
         lines.or_default().push(survivor.line);
     }
     feedback.failing_tests = result.faulty().map(|test| test.id.name.clone()).collect();
+    let dropped = rounds::dropped(&task.session, &task.layer);
+    feedback.refused_tests = dropped.into_iter().map(|test| test.id.name).collect();
     Some(feedback)
 }
 
-fn tell(task: &RoleTask, modules: &[Module]) {
+fn share_discoveries(task: &RoleTask, modules: &[Module]) {
     for module in modules {
         let source = module.file.strip_prefix(&task.copy).unwrap_or(&module.file);
         let source = source.to_string_lossy();
         for written in &module.written {
             let fields = [
-                ("file", json!(inside(task, &written.path))),
+                ("file", json!(in_session(task, &written.path))),
                 ("source_file", json!(source)),
                 ("test_count", json!(written.tests.len())),
             ];
             task.discover("test_generated", fields);
         }
-        tell_defects(task, &source, &module.defects);
+        share_defects(task, &source, &module.defects);
     }
 }
 
-fn tell_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
+fn share_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
     for (line, pattern, description) in by_place(defects, &task.session) {
         let fields = [
             ("file", json!(source)),
@@ -173,22 +275,22 @@ fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, St
     places.into_iter().map(entry).collect()
 }
 
-/// Writes down everything that was left out where findings have no room for it; answers the file, then.
-fn list(task: &RoleTask, left_out: &[String]) -> Result<String, String> {
-    if left_out.len() <= MOST_LEFT_OUT {
+/// Writes the list of untested code where findings have no room for it. Returns its path, or nothing.
+fn list(task: &RoleTask, untested: &[String]) -> Result<String, String> {
+    if untested.len() <= MOST_UNTESTED {
         return Ok(String::new());
     }
     let file = SessionPaths::relative().untested_report(&task.layer);
-    let mut text = String::from("# Left out\n\n");
-    for line in left_out {
+    let mut text = String::from("# Untested\n\n");
+    for line in untested {
         let _ = writeln!(text, "- {line}");
     }
     task.write(&file, &text)?;
     Ok(file.to_string_lossy().into_owned())
 }
 
-/// What could not be tried, with its reason; modules as a whole come first.
-fn left_out(task: &RoleTask, modules: &[Module]) -> Vec<String> {
+/// Untested code with the reason; whole modules come first.
+fn untested(task: &RoleTask, modules: &[Module]) -> Vec<String> {
     let of = |module: &Module| {
         let file = module
             .file
@@ -198,10 +300,16 @@ fn left_out(task: &RoleTask, modules: &[Module]) -> Vec<String> {
             .to_string();
         let whole = module.file.display().to_string();
         let line = move |left: &Dropped| {
+            let fix = missing_package(&left.why).map_or(String::new(), |package| {
+                format!(
+                    "; fix: {} -m pip install {package}",
+                    interpreter(&task.copy).display()
+                )
+            });
             if left.what == whole || left.what == module.module {
-                (false, format!("{file}: {}", left.why))
+                (false, format!("{file}: {}{fix}", left.why))
             } else {
-                (true, format!("{} of {file}: {}", left.what, left.why))
+                (true, format!("{} of {file}: {}{fix}", left.what, left.why))
             }
         };
         module.dropped.iter().map(line).collect::<Vec<_>>()
@@ -211,7 +319,17 @@ fn left_out(task: &RoleTask, modules: &[Module]) -> Vec<String> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-fn summary(modules: &[Module], left_out: &[String], list: &str, passed_over: &[&str]) -> String {
+/// The package that an import error names.
+fn missing_package(why: &str) -> Option<&str> {
+    let (_, rest) = why.split_once("No module named ")?;
+    let name = rest.trim_start_matches(['\'', '"']);
+    let end = name
+        .find(|c: char| !c.is_alphanumeric() && !"_-".contains(c))
+        .unwrap_or(name.len());
+    (end > 0).then(|| &name[..end])
+}
+
+fn summary(modules: &[Module], untested: &[String], list: &str, skipped: &[String]) -> String {
     let tests: usize = modules
         .iter()
         .flat_map(|m| &m.written)
@@ -236,39 +354,32 @@ fn summary(modules: &[Module], left_out: &[String], list: &str, passed_over: &[&
     if defects > 0 {
         let _ = write!(text, "; {} on the board", count(defects, "suspected defect"));
     }
-    if !left_out.is_empty() {
-        let shown = &left_out[..left_out.len().min(MOST_LEFT_OUT)];
-        let _ = write!(text, "; left out: {}", shown.join(", "));
-        if left_out.len() > shown.len() {
-            let _ = write!(text, " and {} more in {list}", left_out.len() - shown.len());
+    if !untested.is_empty() {
+        let shown = &untested[..untested.len().min(MOST_UNTESTED)];
+        let _ = write!(text, "; untested: {}", shown.join(", "));
+        if untested.len() > shown.len() {
+            let _ = write!(text, " and {} more in {list}", untested.len() - shown.len());
         }
     }
-    if !passed_over.is_empty() {
-        let _ = write!(
-            text,
-            "; not for {}: the offline agent cannot write its tests",
-            passed_over.join(", ")
-        );
+    if !skipped.is_empty() {
+        let _ = write!(text, "; skipped {}", skipped.join(", "));
     }
     text.push('.');
     text
 }
 
-fn nothing(mut reasons: Vec<String>, passed_over: &[&str]) -> String {
-    let foreign = passed_over
-        .iter()
-        .map(|name| format!("the offline agent cannot write tests for {name}"));
-    reasons.extend(foreign);
+fn no_tests_error(mut reasons: Vec<String>, skipped: Vec<String>) -> String {
+    reasons.extend(skipped);
     if reasons.is_empty() {
         reasons.push("no public function in scope could be called".to_owned());
     }
-    reasons.truncate(MOST_LEFT_OUT);
+    reasons.truncate(MOST_UNTESTED);
     format!("no test could be written: {}", reasons.join("; "))
 }
 
 fn line(module: &Module) -> String {
     let tests: usize = module.written.iter().map(|written| written.tests.len()).sum();
-    let mut text = format!("{}: {}", module.file.display(), count(tests, "test"));
+    let mut text = count(tests, "test");
     if let Some((reached, all)) = module.lines {
         let _ = write!(text, ", {reached} of {all} lines");
     }
@@ -289,6 +400,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_import_error_names_its_package() {
+        let why = "cannot be imported: ModuleNotFoundError: No module named 'yaml.loader'";
+        assert_eq!(missing_package(why), Some("yaml"));
+        assert_eq!(missing_package("it raises ValueError"), None);
+    }
+
+    #[test]
     fn defects_of_one_line_share_an_entry() {
         let defect = |kind: &str, call: &str, line| SuspectedDefect {
             kind: kind.to_owned(),
@@ -302,11 +420,11 @@ mod tests {
             defect("does not end", "g(0)", 4),
             defect("example disagrees", "f(2)", 9),
         ];
-        let told = by_place(&found, Path::new("/session"));
+        let entries = by_place(&found, Path::new("/session"));
         let both = "f(1): odd; f(2): odd; tests show them in tests/quarantine_a.py";
         let one = "g(0): odd; a test shows it in tests/quarantine_a.py";
         assert_eq!(
-            told,
+            entries,
             [
                 (4, "does not end".to_owned(), one.to_owned()),
                 (9, "round trip, example disagrees".to_owned(), both.to_owned()),

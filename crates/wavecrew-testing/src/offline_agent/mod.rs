@@ -1,7 +1,8 @@
-//! The agent that needs no model: this program, started as a worker like any other, plays the roles of team Testing. It
-//! knows what is in the session's files and nothing else; its claims are checked like any other.
+//! The offline agent: this program, started as a worker, does the roles of team Testing without a model. It knows only the
+//! session's files, and its claims are checked like those of any agent.
 
 mod analyst;
+mod finished_modules;
 mod generator;
 mod strategist;
 mod task;
@@ -31,7 +32,7 @@ impl RoleResult {
 
 /// Does a task and returns its report.
 pub fn report(id: &str, task: Result<RoleTask, String>) -> Value {
-    match task.and_then(|task| play(&task)) {
+    match task.and_then(|task| perform_role(&task)) {
         Ok(RoleResult { findings, columns }) => {
             let mut report = json!({ "id": id, "status": "completed", "findings": findings });
             if let (Some(report), Value::Object(columns)) = (report.as_object_mut(), columns) {
@@ -43,14 +44,14 @@ pub fn report(id: &str, task: Result<RoleTask, String>) -> Value {
     }
 }
 
-fn play(task: &RoleTask) -> Result<RoleResult, String> {
+fn perform_role(task: &RoleTask) -> Result<RoleResult, String> {
     match task.role.as_str() {
         "strategist" => strategist::work(task),
         "generator" => generator::work(task),
         "executor" => Ok(executor(task)),
         "analyst" => analyst::work(task),
         other => Err(format!(
-            "the offline agent plays the roles of team testing, and `{other}` is not one of them; choose another agent \
+            "the offline agent does the roles of team testing, and `{other}` is not one of them; choose another agent \
              with --role-agent {other}=NAME"
         )),
     }
@@ -62,9 +63,9 @@ fn executor(task: &RoleTask) -> RoleResult {
     let layer = &task.layer;
     RoleResult::with(match task.result() {
         Some(result) => format!(
-            "Layer {layer}: {} of {} tests pass as delivered, {} are kept. The offline agent repairs nothing by hand: \
-             what fails or is missing goes to the next round of the generator.",
-            result.delivered.passed, result.delivered.tests, result.accepted.tests
+            "Layer {layer}: {} of {} tests pass as delivered, {} are kept. Failing and missing tests go to the generator's \
+             next round.",
+            result.delivered.passed, result.delivered.tests, result.kept.tests
         ),
         None => format!("Layer {layer}: nothing is measured yet."),
     })

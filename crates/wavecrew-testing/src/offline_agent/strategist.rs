@@ -1,5 +1,4 @@
-//! The strategy of a run without a model: what the scope, the syntax trees and the existing tests say, in the order in
-//! which it matters.
+//! The strategist without a model: a strategy from the scope, the syntax trees and the existing tests.
 
 use super::{RoleResult, RoleTask};
 use crate::scope::FrameworkInScope;
@@ -210,10 +209,10 @@ fn risks(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
             &["datetime.now", "time.time", "Date.now", "new Date()"][..],
             "reads the clock",
         ),
-        (&["random.", "Math.random", "uuid"][..], "draws lots"),
+        (&["random.", "Math.random", "uuid"][..], "uses random numbers"),
         (
             &["socket", "requests.", "urllib", "fetch(", "http"][..],
-            "speaks to the network",
+            "uses the network",
         ),
         (
             &["subprocess", "os.system", "child_process"][..],
@@ -236,7 +235,7 @@ fn risks(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
             let names: Vec<&str> = found.iter().map(String::as_str).collect();
             let _ = writeln!(
                 text,
-                "- {why}: {}. Only what comes out the same each time is asserted.",
+                "- {why}: {}. Only reproducible results are asserted.",
                 some(&names)
             );
         }

@@ -1,8 +1,9 @@
-//! What the offline agent knows about its task: the scope, the row, and what is measured so far.
+//! What the offline agent knows about its task: the scope, the row, and the measurements so far.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 use wavecrew_core::sheet::{Origin, Sheet};
@@ -24,6 +25,8 @@ pub struct RoleTask {
     /// Empty for roles without one.
     pub layer: String,
     pub scope: Scope,
+    /// When the time limit of the task ends this worker.
+    pub deadline: Option<Instant>,
     discover: Discover,
 }
 
@@ -33,6 +36,7 @@ impl RoleTask {
         copy: PathBuf,
         task: &str,
         role: String,
+        deadline: Option<Instant>,
         discover: Discover,
     ) -> Result<Self, String> {
         let scope = Scope::read(&session).map_err(|error| {
@@ -44,16 +48,17 @@ impl RoleTask {
             session,
             copy,
             scope,
+            deadline,
             discover,
         })
     }
 
-    /// What is measured of this layer last.
+    /// The last measurement of this layer.
     pub fn result(&self) -> Option<RunResult> {
         RunResult::read(&self.session, &self.layer).ok()
     }
 
-    /// What is measured of each layer.
+    /// The last measurement of each layer.
     pub fn results(&self) -> Vec<RunResult> {
         let layers = self.scope.layers.iter();
         layers

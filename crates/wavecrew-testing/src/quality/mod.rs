@@ -1,5 +1,5 @@
-//! How good the finished suite is: four parts, each computed from what was measured. What cannot be known is left out of
-//! the score, and said so; nothing is estimated.
+//! The quality score of a suite: four parts, each computed from measurements. A part without data does not count, and the
+//! report says so. Nothing is estimated.
 
 mod plot;
 mod score;
@@ -26,6 +26,9 @@ pub use score::{Part, Score};
 #[derive(Debug)]
 pub struct Data {
     pub layers: Vec<LayerData>,
+    /// Whether the project's own tests could be measured.
+    pub baseline_known: bool,
+    pub baseline_seconds: f64,
     pub before: Vec<FileCoverage>,
     pub after: Vec<FileCoverage>,
     pub defects: Vec<Defect>,
@@ -62,7 +65,8 @@ impl Data {
         }
         let state = fs::read(SessionPaths::at(session).gc_state()).unwrap_or_default();
         let loops: Loops = serde_json::from_slice(&state).unwrap_or_default();
-        let before = Baseline::read(session).unwrap_or_default().coverage();
+        let baseline = Baseline::read(session).unwrap_or_default();
+        let before = baseline.coverage();
         let mut after = before.clone();
         let mut layers = Vec::new();
         for layer in &scope.layers {
@@ -80,6 +84,8 @@ impl Data {
         }
         Ok(Self {
             layers,
+            baseline_known: baseline.is_known(),
+            baseline_seconds: baseline.seconds,
             before,
             after,
             defects: defects(session)?,
@@ -87,7 +93,7 @@ impl Data {
     }
 }
 
-/// One per place, as the board's last word has it.
+/// One per location: the latest entry on the board.
 fn defects(session: &Path) -> io::Result<Vec<Defect>> {
     #[derive(Deserialize)]
     struct Entry {

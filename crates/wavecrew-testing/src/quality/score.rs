@@ -127,19 +127,19 @@ fn detection(data: &Data) -> Part {
         .count();
     let after = lines(&data.after);
     let (points, reason) = if suspects > 0 {
-        let told = written.min(suspects);
+        let reported = written.min(suspects);
         let ratio = Ratio {
-            covered: told as u64,
+            covered: reported as u64,
             total: suspects as u64,
         };
         (
             Some(ratio.percent()),
             format!(
-                "{told} of {suspects} steadily failing tests are written down as defects with their place"
+                "{reported} of {suspects} consistently failing tests are reported as defects with their location"
             ),
         )
     } else if after.total > 0 {
-        let why = "nothing fails steadily; what is not run cannot show a defect";
+        let why = "no test fails consistently; uncovered code cannot show a defect";
         (
             Some(after.percent()),
             format!("{} % of the lines in scope are run ({why})", percent(after)),

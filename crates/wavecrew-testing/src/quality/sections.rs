@@ -1,4 +1,4 @@
-//! The measured parts of the analyst's report: they stand whatever the analyst wrote, and are written anew each time.
+//! The measured parts of the analyst's report, written anew by each check.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub fn completed(report: &str, score: &Score, data: &Data) -> String {
     text
 }
 
-/// What an earlier examination put in.
+/// Removes the blocks of an earlier check.
 fn without_blocks(report: &str) -> String {
     let mut text = report.to_owned();
     while let Some(from) = text.find(BEGIN) {
@@ -91,7 +91,7 @@ fn coverage_block(data: &Data) -> String {
                 .map_or("unknown".to_owned(), |covered| format!("{covered} %")),
             run.target,
             run.delivered.pass_rate,
-            run.accepted.tests,
+            run.kept.tests,
             run.delivered.tests
         ));
     }
@@ -186,6 +186,8 @@ mod tests {
     fn measured_blocks_stand_once_below_their_headings() {
         let data = Data {
             layers: Vec::new(),
+            baseline_known: true,
+            baseline_seconds: 0.0,
             before: Vec::new(),
             after: Vec::new(),
             defects: Vec::new(),

@@ -1,4 +1,4 @@
-//! What changed, as the user's own git tells it.
+//! What changed, according to the user's own git.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,8 +20,8 @@ pub enum Base {
 }
 
 impl Base {
-    /// How it stands in `scope.json`.
-    pub fn word(&self) -> Option<&str> {
+    /// Its value in `scope.json`.
+    pub fn revision(&self) -> Option<&str> {
         match self {
             Self::LastCommit => Some("HEAD~1"),
             Self::Staged => Some("--cached"),
@@ -30,8 +30,8 @@ impl Base {
         }
     }
 
-    /// Goes on from `3 files`.
-    pub(super) fn told(&self) -> String {
+    /// Follows `3 files`.
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::LastCommit => "changed since HEAD~1 or untracked".to_owned(),
             Self::Staged => "staged or untracked".to_owned(),
@@ -45,9 +45,9 @@ impl Base {
 pub enum GitError {
     #[error("git knows no revision `{0}` here")]
     UnknownRevision(String),
-    #[error("`--since {0}` needs a git repository, and this is none")]
+    #[error("`--since {0}` requires a git repository")]
     NoRepository(String),
-    #[error("git cannot be asked: {0}")]
+    #[error("cannot run git: {0}")]
     Unusable(#[from] io::Error),
 }
 
@@ -55,7 +55,7 @@ impl GitError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::UnknownRevision(_) => "name a commit, a branch or a tag: `git log --oneline` shows some",
-            Self::NoRepository(_) => "leave --since out: the whole project is taken then",
+            Self::NoRepository(_) => "omit --since to test the whole project",
             Self::Unusable(_) => "check that git is installed and that the folder can be read",
         }
     }

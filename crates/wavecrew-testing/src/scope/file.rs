@@ -1,4 +1,4 @@
-//! `scope.json`: what the session is about, for everything that comes after its start, the offline agent included.
+//! `scope.json`: the scope of a session, read by everything after its start, the offline agent included.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
 use wavecrew_measure::framework::TestFolder;
 
-use crate::rounds::whole;
+use crate::rounds::write_atomically;
+use wavecrew_core::view::count;
 use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,17 +21,28 @@ pub struct Scope {
     pub how: String,
     pub files: Vec<ScopedFile>,
     pub frameworks: Vec<FrameworkInScope>,
+    /// Frameworks that cannot run here, while others can; their files are not in scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedFramework>,
     /// Percent of the lines in scope, by layer.
     pub targets: BTreeMap<String, f64>,
     pub layers: Vec<LayerInScope>,
     pub mutation: MutationEffort,
+    /// Percent of the mutants that the kept tests must kill to count as verified.
+    #[serde(default = "min_effectiveness")]
+    pub min_effectiveness: u8,
     /// How long one run of the tests may take.
     pub run_seconds: u64,
-    /// For everything that is drawn by lot: orders of tests, choices of mutants.
+    /// Random seed for test orders and the choice of mutants.
     pub seed: u64,
-    /// What the built-in agent may take per module.
+    /// Search time of the offline agent per module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline_seconds: Option<u64>,
+}
+
+/// What a session asks for that does not say.
+pub const fn min_effectiveness() -> u8 {
+    60
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,9 +63,32 @@ pub struct FrameworkInScope {
     pub certainty: Certainty,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The folder below the root that tests of the session are laid into, for the framework to find them.
+    /// The folder below the root in which tests of the session run.
     pub place: PathBuf,
     pub conventions: Conventions,
+}
+
+/// A framework that cannot run, with the reason and the command that would fix it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFramework {
+    pub framework: Framework,
+    pub root: PathBuf,
+    pub files: usize,
+    pub reason: String,
+    pub fix: String,
+}
+
+impl std::fmt::Display for SkippedFramework {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} in {} is skipped with {}: {}",
+            self.framework.name(),
+            self.root.display(),
+            count(self.files, "file"),
+            self.reason
+        )
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +98,7 @@ pub struct LayerInScope {
     pub folder: PathBuf,
 }
 
-/// How much is spent on checking that tests notice changes of the code.
+/// How many mutants are tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MutationEffort {
@@ -82,7 +117,40 @@ impl Scope {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        whole(&SessionPaths::at(session).scope_json(), &text)
+        write_atomically(&SessionPaths::at(session).scope_json(), &text)
+    }
+
+    /// Takes a framework and its files out of the scope, unless no other one is left.
+    pub fn skip(&mut self, root: &Path, framework: &Framework, reason: String, fix: String) {
+        let is_skipped = |own: &Framework, at: &Path| own == framework && at == root;
+        if self
+            .frameworks
+            .iter()
+            .all(|known| is_skipped(&known.framework, &known.root))
+        {
+            return;
+        }
+        self.frameworks
+            .retain(|known| !is_skipped(&known.framework, &known.root));
+        let before = self.files.len();
+        self.files.retain(|file| !is_skipped(&file.framework, &file.root));
+        self.skipped.push(SkippedFramework {
+            framework: framework.clone(),
+            root: root.to_owned(),
+            files: before - self.files.len(),
+            reason,
+            fix,
+        });
+    }
+
+    /// Takes out frameworks that are not installed, as far as files show.
+    pub(crate) fn skip_missing(&mut self, project: &Path) {
+        for framework in self.frameworks.clone() {
+            if let Some(missing) = framework.framework.missing(&framework.in_tree(project).root) {
+                let reason = format!("{} is not installed for this project", missing.what);
+                self.skip(&framework.root, &framework.framework, reason, missing.fix);
+            }
+        }
     }
 
     pub fn target(&self, layer: &str) -> Option<f64> {
@@ -149,7 +217,7 @@ impl FrameworkInScope {
         }
     }
 
-    /// What the names of tests look like.
+    /// The file name pattern of tests.
     pub fn test_pattern(&self) -> String {
         if let Some(usual) = self.conventions.naming.first() {
             return usual.clone();
@@ -158,7 +226,7 @@ impl FrameworkInScope {
     }
 }
 
-/// Beside the tests that are there already, so that settings which name test folders hold for new ones.
+/// Beside the existing tests, so that settings that name test folders apply to new ones.
 fn place(owner: &Project, conventions: &Conventions) -> PathBuf {
     match owner.framework.facts().test_folder {
         TestFolder::Flat(folder) => PathBuf::from(folder),

@@ -1,4 +1,4 @@
-//! Asks the user's own git. Names come zero-terminated, so that spaces and other alphabets survive.
+//! Runs the user's own git. Names are zero-terminated, so that they may contain any character.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,7 +14,7 @@ pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
 }
 
-/// What git printed; `None` when it refused.
+/// What git printed; `None` when it failed.
 pub fn run(project: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
     let output = Command::new("git")
         .current_dir(project)

@@ -1,5 +1,5 @@
-//! What is to be tested: the source files in scope, the frameworks that test them, the targets. FilesInScope once, when a session
-//! begins, and kept in its `scope.json`; everything later goes by that file.
+//! What to test: the source files in scope, the frameworks that test them, the targets. Determined once, when a session
+//! starts, and kept in its `scope.json`, which everything later reads.
 
 mod changes;
 mod file;
@@ -11,14 +11,16 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use wavecrew_measure::detect::{Project, by_project, conventions, is_test, project_of};
+use wavecrew_measure::detect::{Project, by_project, conventions, project_of};
 
 use named_paths::Named;
 use wavecrew_core::sheet::closest;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 pub use changes::{Base, GitError};
-pub use file::{FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile};
+pub use file::{
+    FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile, SkippedFramework, min_effectiveness,
+};
 
 /// What a person asked for.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +31,7 @@ pub struct ScopeRequest<'a> {
     pub words: &'a [String],
 }
 
-/// Files in scope, and how they came to be there.
+/// Files in scope, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilesInScope {
     pub base: Base,
@@ -43,7 +45,7 @@ pub struct FilesInScope {
 }
 
 impl FilesInScope {
-    /// Whether the whole project was taken only because there was nothing better: worth a question.
+    /// Whether the whole project is in scope only because nothing else was found: worth a question.
     pub fn is_fallback(&self) -> bool {
         matches!(self.base, Base::Whole)
     }
@@ -55,23 +57,24 @@ impl FilesInScope {
 }
 
 /// Looks for what changed in `project`, which is absolute; without changes, for all of it.
-pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
+pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
     let Named {
         paths: named,
         missing,
-    } = Named::of(project, wish.words);
-    let below = |file: &Path| named.is_empty() || named.iter().any(|path| file.starts_with(path));
-    let changes = changes::changes(project, wish.since)?;
+    } = Named::of(project, request.words);
+    let all_sources = |named: &[PathBuf]| -> Vec<PathBuf> {
+        if named.is_empty() {
+            return sources(project, project);
+        }
+        let below = named
+            .iter()
+            .flat_map(|path| sources(&project.join(path), project));
+        below.collect()
+    };
+    let changes = changes::changes(project, request.since)?;
     let commit = changes.as_ref().and_then(|changes| changes.commit.clone());
     let whole = |why: &str| {
-        let mut files: Vec<PathBuf> = if named.is_empty() {
-            sources(project, project)
-        } else {
-            named
-                .iter()
-                .flat_map(|path| sources(&project.join(path), project))
-                .collect()
-        };
+        let mut files = all_sources(&named);
         files.sort();
         files.dedup();
         let what = if named.is_empty() {
@@ -96,14 +99,19 @@ pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, Git
     let Some(changes) = changes else {
         return Ok(whole("not a git repository, so changes are unknown"));
     };
-    let files: Vec<PathBuf> = changes
-        .files
-        .iter()
-        .filter(|file| below(file) && is_source(file, project))
-        .cloned()
-        .collect();
+    let files: Vec<PathBuf> = if changes.files.is_empty() {
+        Vec::new()
+    } else {
+        // One walk for all of them: a large change stays cheap.
+        let all: BTreeSet<PathBuf> = all_sources(&named).into_iter().collect();
+        changes.files.intersection(&all).cloned().collect()
+    };
     if !files.is_empty() {
-        let mut how = format!("{} {}", counted(files.len(), "source file"), changes.base.told());
+        let mut how = format!(
+            "{} {}",
+            counted(files.len(), "source file"),
+            changes.base.describe()
+        );
         // Whoever names a path wants it tested, changed or not.
         let unchanged = named
             .iter()
@@ -131,17 +139,17 @@ pub fn find(project: &Path, wish: &ScopeRequest<'_>) -> Result<FilesInScope, Git
         .filter(|file| project.join(file).exists())
         .count();
     Ok(whole(&match (changes.files.len(), there) {
-        (0, _) => format!("nothing {}", changes.base.told()),
+        (0, _) => format!("nothing {}", changes.base.describe()),
         (gone, 0) => format!(
             "all of {} {} are deleted",
             counted(gone, "file"),
-            changes.base.told()
+            changes.base.describe()
         ),
-        _ if !named.is_empty() => format!("none of its source files {}", changes.base.told()),
+        _ if !named.is_empty() => format!("none of its source files {}", changes.base.describe()),
         (n, _) => format!(
             "no source file is among {} {}",
             counted(n, "file"),
-            changes.base.told()
+            changes.base.describe()
         ),
     }))
 }
@@ -171,21 +179,6 @@ fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {
         .filter(|file| !file.starts_with(project.join(WORKFLOW_FOLDER)))
         .filter_map(|file| Some(file.strip_prefix(project).ok()?.to_owned()))
         .collect()
-}
-
-/// An existing file in a known language that is no test.
-fn is_source(file: &Path, project: &Path) -> bool {
-    let full = project.join(file);
-    let Some(owner) = full.is_file().then(|| project_of(&full, project)).flatten() else {
-        return false;
-    };
-    // A folder's listing leaves out settings and tests; a file by itself is always listed.
-    let folder = full.parent().unwrap_or(project);
-    !is_test(&full, &owner.root)
-        && by_project(folder, project)
-            .values()
-            .flatten()
-            .any(|found| *found == full)
 }
 
 /// `src/auth/x.ts` is of module `auth`.

@@ -156,10 +156,7 @@ fn a_revision_that_git_does_not_know_is_refused() {
         },
     )
     .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`--since HEAD` needs a git repository, and this is none"
-    );
+    assert_eq!(error.to_string(), "`--since HEAD` requires a git repository");
 }
 
 #[test]
@@ -263,4 +260,24 @@ fn arguments_that_are_paths_are_taken_as_they_are() {
         find(&["api/gone.py", "and/or", "https://example.com/a", "x y.py"]).2,
         "api/gone.py"
     );
+}
+
+#[test]
+fn a_framework_that_cannot_run_is_skipped_while_others_can() {
+    let lab = Lab::new(&["pyproject.toml", "shop/a.py", "static/menu.js"]);
+    let team = wavecrew_core::team::Team::builtin("testing").unwrap();
+    let prepare =
+        || crate::prepare::prepare(&lab.path(), &team, &crate::prepare::Options::default()).unwrap();
+    let scope = prepare().scope;
+    let files: Vec<&Path> = scope.files.iter().map(|file| file.path.as_path()).collect();
+    assert_eq!(files, [Path::new("shop/a.py")]);
+    assert_eq!(
+        scope.skipped[0].to_string(),
+        "jest in . is skipped with 1 file: jest is not installed for this project"
+    );
+    assert_eq!(scope.skipped[0].fix, "npm install --save-dev jest");
+    // Alone it stays, and its absence is an error later.
+    fs::remove_file(lab.path().join("shop/a.py")).unwrap();
+    let scope = prepare().scope;
+    assert_eq!((scope.files.len(), scope.skipped.len()), (1, 0));
 }

@@ -1,25 +1,25 @@
-//! What is copied, what is linked, what is left out.
+//! Copies a project: which files are copied, linked or omitted.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use wavecrew_measure::framework::python_environment::is_environment;
+
 use crate::scope::git;
 
 /// Made by installers, read by frameworks, too large to copy.
-const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv"];
-/// Made by runs; stale in a copy, and never a source.
-const LEAVINGS: &[&str] = &[
+const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv", ".tox", ".nox"];
+/// Made by builds and tests; stale in a copy, and never source.
+const BUILD_FOLDERS: &[&str] = &[
     ".git",
     ".hypothesis",
     ".mypy_cache",
     ".next",
-    ".nox",
     ".pytest_cache",
     ".ruff_cache",
-    ".tox",
     ".turbo",
     wavecrew_session::WORKFLOW_FOLDER,
     "__pycache__",
@@ -27,21 +27,21 @@ const LEAVINGS: &[&str] = &[
     "htmlcov",
     "target",
 ];
-/// Ignored files above this are data or builds, and stay where they are.
+/// Larger files that git ignores are data or builds, and are not copied.
 const IGNORED_BYTES: u64 = 1 << 20;
 
-/// Copies a project and links its environments. Gives the names of the copied files.
+/// Copies a project and links its environments. Returns the names of the copied files.
 pub fn copy(project: &Path, into: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let files = listed(project)?;
     for file in &files {
-        one(&project.join(file), &into.join(file))?;
+        copy_file(&project.join(file), &into.join(file))?;
     }
-    links(project, into)?;
+    link_environments(project, into)?;
     Ok(files)
 }
 
-/// A file or a link, with its rights.
-pub fn one(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a file or a link, with its permissions.
+pub fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -50,13 +50,30 @@ pub fn one(from: &Path, to: &Path) -> io::Result<()> {
     }
     if from.symlink_metadata()?.is_symlink() {
         symlink(fs::read_link(from)?, to)
-    } else {
+    } else if clone_file(from, to).is_err() {
         fs::copy(from, to).map(drop)
+    } else {
+        Ok(())
     }
 }
 
-/// What a person would call the project: what git knows or would add, and small things that it ignores, such as generated
-/// modules and settings. Without git, everything but leavings.
+/// Copies a file by reference, where the file system can. A hard link would be unsafe: an edit of one file would change
+/// the other.
+fn clone_file(from: &Path, to: &Path) -> io::Result<()> {
+    let source = File::open(from)?;
+    let target = File::create_new(to)?;
+    let cloned = rustix::fs::ioctl_ficlone(&target, &source);
+    let kept = cloned
+        .map_err(io::Error::from)
+        .and_then(|()| target.set_permissions(source.metadata()?.permissions()));
+    if kept.is_err() {
+        fs::remove_file(to)?;
+    }
+    kept
+}
+
+/// The files of a project: those that git tracks or would add, and small ignored ones such as generated modules and
+/// settings. Without git, all but build folders.
 fn listed(project: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let mut files: BTreeSet<PathBuf> = walk(project, |_| true)?.into_iter().collect();
     let Ok(Some(known)) = git::run(
@@ -78,7 +95,7 @@ fn listed(project: &Path) -> io::Result<BTreeSet<PathBuf>> {
     Ok(files)
 }
 
-/// Regular files and links below a folder, relative to it, without leavings and environments.
+/// Regular files and links below a folder, relative to it, without build folders and environments.
 pub fn walk(top: &Path, enter: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![top.to_owned()];
@@ -87,12 +104,12 @@ pub fn walk(top: &Path, enter: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
             let entry = entry?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if LEAVINGS.contains(&&*name) || ENVIRONMENTS.contains(&&*name) {
+            if BUILD_FOLDERS.contains(&&*name) || ENVIRONMENTS.contains(&&*name) {
                 continue;
             }
             let (kind, path) = (entry.file_type()?, entry.path());
             if kind.is_dir() {
-                if enter(&path) {
+                if enter(&path) && !is_environment(&path) {
                     open.push(path);
                 }
             } else if kind.is_file() || kind.is_symlink() {
@@ -104,7 +121,7 @@ pub fn walk(top: &Path, enter: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
 }
 
 /// Links the environments of a project and of its packages into a copy.
-pub fn links(project: &Path, into: &Path) -> io::Result<()> {
+pub fn link_environments(project: &Path, into: &Path) -> io::Result<()> {
     let mut open = vec![PathBuf::new()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(project.join(&folder))? {
@@ -112,7 +129,7 @@ pub fn links(project: &Path, into: &Path) -> io::Result<()> {
             let name = entry.file_name();
             let shown = name.to_string_lossy();
             let below = folder.join(&name);
-            if ENVIRONMENTS.contains(&&*shown) {
+            if ENVIRONMENTS.contains(&&*shown) || is_environment(&entry.path()) {
                 let target = into.join(&below);
                 if target.symlink_metadata().is_ok() || !entry.path().is_dir() {
                     continue;
@@ -121,11 +138,14 @@ pub fn links(project: &Path, into: &Path) -> io::Result<()> {
                     fs::create_dir_all(parent)?;
                 }
                 if shown == "node_modules" {
-                    packages(&entry.path(), &target)?;
+                    link_packages(&entry.path(), &target)?;
                 } else {
                     symlink(entry.path().canonicalize()?, target)?;
                 }
-            } else if entry.file_type()?.is_dir() && !LEAVINGS.contains(&&*shown) && !shown.starts_with('.') {
+            } else if entry.file_type()?.is_dir()
+                && !BUILD_FOLDERS.contains(&&*shown)
+                && !shown.starts_with('.')
+            {
                 open.push(below);
             }
         }
@@ -133,9 +153,9 @@ pub fn links(project: &Path, into: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder of links to packages. Those of a workspace are links into the project already: they stay relative, and so lead
-/// into the copy.
-fn packages(from: &Path, to: &Path) -> io::Result<()> {
+/// Makes a folder of links to packages. Those of a workspace are relative links already: they stay so, and lead into the
+/// copy.
+fn link_packages(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -147,8 +167,11 @@ fn packages(from: &Path, to: &Path) -> io::Result<()> {
         }
         let kind = entry.file_type()?;
         if kind.is_dir() && shown.starts_with('@') {
-            packages(&path, &target)?;
-        } else if kind.is_symlink() && fs::read_link(&path)?.is_relative() && leads_out(&path, from) {
+            link_packages(&path, &target)?;
+        } else if kind.is_symlink()
+            && fs::read_link(&path)?.is_relative()
+            && is_workspace_package(&path, from)
+        {
             symlink(fs::read_link(&path)?, target)?;
         } else {
             symlink(path.canonicalize()?, target)?;
@@ -157,8 +180,8 @@ fn packages(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a package is really somewhere else than in an installer's folder.
-fn leads_out(package: &Path, modules: &Path) -> bool {
+/// Whether a package is outside every `node_modules` folder.
+fn is_workspace_package(package: &Path, modules: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     match (real(package), real(modules)) {
         (Some(package), Some(modules)) => {

@@ -1,4 +1,4 @@
-//! What the files of a copy were, so that a change is seen whoever made it.
+//! Fingerprints of the files of a copy, to find changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::rounds::whole;
+use crate::rounds::write_atomically;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest {
@@ -17,7 +17,7 @@ pub struct Manifest {
     /// The copy in which measurements are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measuring: Option<PathBuf>,
-    /// The print of every file.
+    /// The fingerprint of every file.
     files: BTreeMap<PathBuf, String>,
 }
 
@@ -38,14 +38,14 @@ impl Change {
 
 impl Manifest {
     pub(super) fn of(tree: &Path, files: BTreeSet<PathBuf>, project: &Path) -> io::Result<Self> {
-        let mut prints = BTreeMap::new();
+        let mut fingerprints = BTreeMap::new();
         for file in files {
-            prints.insert(file.clone(), print(&tree.join(&file))?);
+            fingerprints.insert(file.clone(), fingerprint(&tree.join(&file))?);
         }
         Ok(Self {
             project: project.to_owned(),
             measuring: None,
-            files: prints,
+            files: fingerprints,
         })
     }
 
@@ -55,28 +55,28 @@ impl Manifest {
 
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        whole(path, &text)
+        write_atomically(path, &text)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    pub fn knows(&self, file: &Path) -> bool {
+    pub fn contains(&self, file: &Path) -> bool {
         self.files.contains_key(file)
     }
 
-    /// Whether a tree has the file as it was.
-    pub fn holds(&self, tree: &Path, file: &Path) -> bool {
-        let now = print(&tree.join(file)).ok();
+    /// Whether a copy has the file unchanged.
+    pub fn is_unchanged(&self, tree: &Path, file: &Path) -> bool {
+        let now = fingerprint(&tree.join(file)).ok();
         now.is_some() && now.as_ref() == self.files.get(file)
     }
 
-    /// What differs in a copy. Files that were added do not count.
+    /// Files that differ in a copy, without added ones.
     pub fn changes(&self, tree: &Path) -> Vec<Change> {
         let mut found = Vec::new();
         for (file, was) in &self.files {
-            match print(&tree.join(file)) {
+            match fingerprint(&tree.join(file)) {
                 Ok(now) if now == *was => {}
                 Ok(_) => found.push(Change::Edited(file.clone())),
                 Err(_) => found.push(Change::Removed(file.clone())),
@@ -86,8 +86,8 @@ impl Manifest {
     }
 }
 
-/// A link by where it leads, a file by its content.
-fn print(path: &Path) -> io::Result<String> {
+/// Of a link, its target; of a file, its content.
+fn fingerprint(path: &Path) -> io::Result<String> {
     let bytes = if path.symlink_metadata()?.is_symlink() {
         [b"->", fs::read_link(path)?.as_os_str().as_bytes()].concat()
     } else {

@@ -1,5 +1,5 @@
-//! The project as it was when the session began, including uncommitted and untracked work, in two copies: one for workers,
-//! one for measurements that workers do not know of. A person can keep editing the original. Environments such as
+//! The project as of the start of the session, with uncommitted and untracked work, in two copies: one for workers, one
+//! for measurements that workers do not know of. A person can keep editing the original. Environments such as
 //! `node_modules` are linked, not copied.
 
 mod copy;
@@ -30,7 +30,7 @@ impl Snapshot {
         }
         let workers = Self::worker_copy_of(session);
         if workers.exists() {
-            // Begun and never finished.
+            // An interrupted start left it incomplete.
             fs::remove_dir_all(&workers)?;
         }
         fs::create_dir_all(&workers)?;
@@ -62,8 +62,8 @@ impl Snapshot {
         SessionPaths::at(session).project_copy()
     }
 
-    /// Where measurements are made; made first if it is not there. It lies outside of the project and of hidden folders,
-    /// which some coverage tools pass over.
+    /// The copy for measurements, made when it is missing. It is outside the project and outside hidden folders, which
+    /// some coverage tools skip.
     pub fn measuring_copy(&mut self) -> io::Result<PathBuf> {
         if let Some(folder) = self.manifest.measuring.as_ref().filter(|folder| folder.is_dir()) {
             return Ok(folder.clone());
@@ -77,26 +77,26 @@ impl Snapshot {
         for name in self.manifest.names() {
             self.restore(name, &folder, &from)?;
         }
-        copy::links(&self.manifest.project, &folder)?;
+        copy::link_environments(&self.manifest.project, &folder)?;
         self.manifest.measuring = Some(folder.clone());
         self.manifest
             .write(&SessionPaths::at(&self.session).project_copy_manifest())?;
         Ok(folder)
     }
 
-    /// Puts a file back as it was, from where it still is so.
+    /// Restores a file from a copy in which it is unchanged.
     fn restore(&self, name: &Path, into: &Path, from: &[PathBuf]) -> io::Result<()> {
-        let good = from.iter().find(|tree| self.manifest.holds(tree, name));
+        let good = from.iter().find(|tree| self.manifest.is_unchanged(tree, name));
         let Some(tree) = good else {
             return Err(io::Error::other(format!(
-                "{} is nowhere as it was when the session began: begin a new session",
+                "{} has changed everywhere since the session started: start a new session",
                 name.display()
             )));
         };
-        copy::one(&tree.join(name), &into.join(name))
+        copy::copy_file(&tree.join(name), &into.join(name))
     }
 
-    /// Undoes changes in the workers' copy, so that the next worker finds what the session is about.
+    /// Undoes changes in the workers' copy.
     pub fn undo(&mut self, changes: &[Change]) -> io::Result<()> {
         let from = [self.measuring_copy()?, self.manifest.project.clone()];
         let workers = self.worker_copy();
@@ -106,13 +106,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Files of the measuring copy that differ: tests have changed them while they ran. They are put back.
+    /// Restores files of the measuring copy that tests changed while they ran, and returns them.
     pub fn restore_changed(&mut self, names: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
         let folder = self.measuring_copy()?;
         let from = [self.worker_copy(), self.manifest.project.clone()];
         let mut changed = Vec::new();
         for name in names {
-            if self.manifest.knows(name) && !self.manifest.holds(&folder, name) {
+            if self.manifest.contains(name) && !self.manifest.is_unchanged(&folder, name) {
                 changed.push(name.clone());
                 self.restore(name, &folder, &from)?;
             }
@@ -120,7 +120,7 @@ impl Snapshot {
         Ok(changed)
     }
 
-    /// Removes the measuring copy, which lies outside of the session; it is made again when it is needed.
+    /// Removes the measuring copy, which is outside the session. It is made again when it is needed.
     pub fn remove_measuring_copy(session: &Path) -> io::Result<()> {
         let Ok(snapshot) = Self::open(session) else {
             return Ok(());

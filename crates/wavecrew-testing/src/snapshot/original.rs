@@ -1,4 +1,4 @@
-//! The project itself, which a person may go on editing and no worker may: what became of its code since a worker began.
+//! Changes of the project itself, which a person may edit during a run and a worker may not.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -11,13 +11,13 @@ use super::copy::walk;
 use super::{Change, Manifest};
 
 impl Manifest {
-    /// Code of the project that was edited, removed or added after a time. What had changed before is not told.
+    /// Code of the project that was edited, removed or added after a time.
     pub fn changed_since(&self, since: SystemTime) -> io::Result<Vec<Change>> {
         let mut found = Vec::new();
         for file in self.names().filter(|file| Language::of(file).is_some()) {
             let path = self.project.join(file);
             if path.symlink_metadata().is_ok() {
-                if touched(&path).is_some_and(|at| at > since) && !self.holds(&self.project, file) {
+                if touched(&path).is_some_and(|at| at > since) && !self.is_unchanged(&self.project, file) {
                     found.push(Change::Edited(file.to_owned()));
                 }
             } else if left_since(&path, since) {
@@ -26,7 +26,7 @@ impl Manifest {
         }
         let is_new = |file: &PathBuf| {
             Language::of(file).is_some()
-                && !self.knows(file)
+                && !self.contains(file)
                 && touched(&self.project.join(file)).is_some_and(|at| at > since)
         };
         let added = walk(&self.project, |_| true)?.into_iter().filter(is_new);
@@ -35,7 +35,7 @@ impl Manifest {
     }
 }
 
-/// When a file's content, name or rights last changed: unlike its other time nobody can set it.
+/// When a file's content, name or permissions last changed. Programs cannot set this time.
 fn touched(path: &Path) -> Option<SystemTime> {
     let about = path.symlink_metadata().ok()?;
     let seconds = u64::try_from(about.ctime()).ok()?;
@@ -43,7 +43,7 @@ fn touched(path: &Path) -> Option<SystemTime> {
     Some(UNIX_EPOCH + Duration::new(seconds, nanos))
 }
 
-/// Whether a file that is not there may have gone after a time: the folder that lost it, or lost the folder, tells.
+/// Whether a missing file may have been removed after a time, by the time of the closest folder that exists.
 fn left_since(path: &Path, since: SystemTime) -> bool {
     let above = path.ancestors().skip(1).find_map(touched);
     above.is_some_and(|at| at > since)

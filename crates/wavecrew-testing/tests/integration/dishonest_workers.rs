@@ -9,7 +9,7 @@ use wavecrew_testing::scope::MutationEffort;
 
 const HONEST: &str = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n";
 
-fn examined() -> Option<TestSession> {
+fn checked_session() -> Option<TestSession> {
     let session = TestSession::python()?;
     session.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
     session.begin(MutationEffort::Off);
@@ -20,7 +20,7 @@ fn examined() -> Option<TestSession> {
 
 #[test]
 fn editing_source_is_detected_and_undone() {
-    let Some(session) = examined() else { return };
+    let Some(session) = checked_session() else { return };
     let copy = session.folder.join("tree/shop/price.py");
     fs::write(&copy, "def total(items, discount=0):\n    return 0\n").unwrap();
     assert_eq!(
@@ -38,7 +38,7 @@ fn editing_source_is_detected_and_undone() {
 
 #[test]
 fn weakening_tests_is_detected_and_undone() {
-    let Some(session) = examined() else { return };
+    let Some(session) = checked_session() else { return };
     assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
     let cases = [
         (
@@ -88,19 +88,22 @@ fn tests_without_assertions_are_sent_back() {
     session.begin(MutationEffort::Off);
     for (part, text) in [
         (
-            "these tests assert nothing that could fail: `test_a`",
+            "test_a.py::test_a (asserts nothing that could fail)",
             "from shop.price import total\n\n\ndef test_a():\n    total([1])\n",
         ),
         (
-            "these tests assert nothing that could fail: `test_a`",
+            "test_a.py::test_a (asserts nothing that could fail)",
             "def test_a():\n    assert True\n",
         ),
         (
-            "these tests are skipped",
+            "test_a.py::test_a (is skipped)",
             "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n",
         ),
-        ("does not parse: line 1", "def test_a(:\n    assert f() == 1\n"),
-        ("holds no test", "x = 1\n"),
+        (
+            "test_a.py (does not parse: line 1",
+            "def test_a(:\n    assert f() == 1\n",
+        ),
+        ("test_a.py (holds no test)", "x = 1\n"),
         (
             "no test file loads: test_a.py:",
             "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n",
@@ -124,13 +127,63 @@ fn tests_without_assertions_are_sent_back() {
     .unwrap();
     assert_eq!(
         figures(&session.generated(1)),
-        "mend none of the files would be taken for a test (a.py): names have to look like test_*.py"
+        "mend none of the files counts as a test (a.py): names have to look like test_*.py"
     );
 }
 
 #[test]
+fn one_bad_test_does_not_cost_the_others() {
+    let Some(session) = TestSession::python() else {
+        return;
+    };
+    session.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
+    session.begin(MutationEffort::Off);
+    let mixed = format!("{HONEST}\n\ndef test_nothing():\n    total([1])\n");
+    session.test("test_price.py", &mixed);
+    session.test("test_typo.py", "def test_a(:\n    assert f() == 1\n");
+    session.test(
+        "test_dies.py",
+        "import os\n\n\ndef test_dies():\n    os.kill(os.getpid(), 9)\n    assert os.getpid() == 0\n",
+    );
+    // The project has a file of this name.
+    session.test(
+        "test_old.py",
+        "from shop.price import total\n\n\ndef test_none():\n    assert total([]) == 0\n",
+    );
+    let CheckReport::Confirmed(details) = session.generated(1) else {
+        panic!("the rest of the delivery counts");
+    };
+    assert_eq!(
+        details.measured["test_files"],
+        "tests/L1-unit/test_dies.py;tests/L1-unit/test_old_l1.py;tests/L1-unit/test_price.py"
+    );
+    for part in [
+        "test_price.py::test_nothing (asserts nothing that could fail)",
+        "test_typo.py (does not parse: line 1",
+    ] {
+        assert!(
+            details.findings.contains(part),
+            "no `{part}` in {}",
+            details.findings
+        );
+    }
+    assert_eq!(session.read("tests/L1-unit/test_price.py"), HONEST);
+    assert_eq!(session.read("results/dropped/L1/test_price.py"), mixed);
+    assert_eq!(figures(&session.run(1)), "short 1.00 of 0.75 88.88");
+    let feedback = session.read("results/feedback-L1.md");
+    for part in [
+        "- `test_price.py::test_nothing` asserts nothing that could fail\n",
+        "### `test_dies.py` its file hangs, or kills the process that runs it\n",
+    ] {
+        assert!(feedback.contains(part), "no `{part}` in {feedback}");
+    }
+    let summary: serde_json::Value = serde_json::from_str(&session.read("results/summary.json")).unwrap();
+    assert_eq!(summary["line"], "3 tests in 2 files kept · coverage 88.8 %");
+}
+
+#[test]
 fn a_false_claim_is_answered_with_the_measured_figures() {
-    let Some(session) = examined() else { return };
+    let Some(session) = checked_session() else { return };
     let verdict = session.run_claiming(1, &[("pass_rate", "1.0"), ("coverage_achieved", "100%")]);
     let text = format!("{verdict:?}");
     assert!(
@@ -142,7 +195,7 @@ fn a_false_claim_is_answered_with_the_measured_figures() {
 
 #[test]
 fn changes_of_the_project_are_reported() {
-    let Some(session) = examined() else { return };
+    let Some(session) = checked_session() else { return };
     let source = at(&session.path("shop/price.py"));
     session.write("shop/price.py", "def total(items, discount=0):\n    return 0\n");
     session.write("shop/new.py", "x = 1\n");
@@ -153,7 +206,7 @@ fn changes_of_the_project_are_reported() {
     assert_eq!(figures(&session.run(1)), "holds 1.00 88.88");
     session.began.set(UNIX_EPOCH);
     let verdict = session.run(1);
-    // It may have been a person, so that it is told and held against nobody.
+    // It may have been a person, so it is only a remark.
     assert_eq!(figures(&verdict), "holds 1.00 88.88");
     let CheckReport::Confirmed(CheckDetails { findings, .. }) = &verdict else {
         panic!("{verdict:?}")
@@ -161,6 +214,6 @@ fn changes_of_the_project_are_reported() {
     let expected = "the project itself was changed while the worker was at work: shop/price.py was edited, \
                     tests/test_old.py was removed, shop/new.py was added (if it was not you,";
     assert!(findings.contains(expected), "{findings}");
-    // It is a person's: nothing is put back.
+    // Nothing is undone.
     assert_ne!(at(&session.path("shop/price.py")), source);
 }

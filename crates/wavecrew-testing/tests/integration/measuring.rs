@@ -1,6 +1,8 @@
 //! Honest suites: figures, what is kept, what is fed back.
 
 use crate::session::{TestSession, at, feedback, figures};
+use wavecrew_core::check_report::CheckReport;
+use wavecrew_core::event::Verdict;
 use wavecrew_testing::scope::MutationEffort;
 
 const GOOD: &str = "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n";
@@ -90,7 +92,7 @@ fn failing_tests_are_dropped_one_by_one() {
 }
 
 #[test]
-fn surviving_mutants_are_in_the_feedback() {
+fn tests_that_assert_little_are_sent_back_with_the_surviving_mutants() {
     let Some(session) = TestSession::python() else {
         return;
     };
@@ -100,8 +102,12 @@ fn surviving_mutants_are_in_the_feedback() {
         "test_price.py",
         "import pytest\nfrom shop.price import is_cheap, total\n\n\ndef test_all():\n    assert total([1]) is not None\n    assert is_cheap(1) is not None\n    assert is_cheap(100) is not None\n    with pytest.raises(ValueError):\n        total([1], 200)\n",
     );
-    let verdict = session.run(1);
-    assert_eq!(figures(&verdict), "holds 1.00 100.00");
+    let CheckReport::Short(weak) = session.run(1) else {
+        panic!("weak tests must not be confirmed");
+    };
+    assert_eq!(weak.verdict, Verdict::Unverified);
+    assert!(weak.findings.starts_with("weak tests: "), "{}", weak.findings);
+    assert_eq!(weak.facts["kill_rate_target"], "0.6");
     let run = session.json("results/run-L1.json");
     let (killed, total) = (
         run["mutation"]["killed"].as_u64().unwrap(),
@@ -115,6 +121,15 @@ fn surviving_mutants_are_in_the_feedback() {
     );
     let source = at(&session.environment().tree().join("shop/price.py"));
     assert_eq!(source, at(&session.path("shop/price.py")));
+
+    session.test(
+        "test_price.py",
+        "import pytest\nfrom shop.price import is_cheap, total\n\n\ndef test_all():\n    assert total([1, 2]) == 3\n    assert total([10], 50) == 5\n    assert total([10], 100) == 0\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n    with pytest.raises(ValueError, match='discount'):\n        total([1], 101)\n",
+    );
+    let CheckReport::Confirmed(strong) = session.run(2) else {
+        panic!("tests with values must be confirmed");
+    };
+    assert_eq!(strong.verdict, Verdict::Verified, "{}", strong.findings);
 }
 
 #[test]

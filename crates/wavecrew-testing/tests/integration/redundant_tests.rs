@@ -58,7 +58,7 @@ fn tests_that_cover_and_kill_nothing_new_are_dropped() {
     for (name, there) in [
         ("test_total()", true),
         ("test_total_again", false),
-        // Runs the same lines, and alone notices what the discount comes to.
+        // Runs the same lines, and alone kills mutants of the discount.
         ("test_discount", true),
         ("test_sum", false),
         ("test_cheap", true),

@@ -74,6 +74,7 @@ impl TestSession {
             how: found.how,
             files,
             frameworks,
+            skipped: Vec::new(),
             targets: BTreeMap::from([("L1".to_owned(), 80.0), ("L2".to_owned(), 60.0)]),
             layers: layers
                 .map(|(name, folder)| LayerInScope {
@@ -82,6 +83,7 @@ impl TestSession {
                 })
                 .into(),
             mutation,
+            min_effectiveness: scope::min_effectiveness(),
             run_seconds: 60,
             seed: 7,
             offline_seconds: None,

@@ -4,11 +4,13 @@
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::launch::testing;
+use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use wavecrew_measure::run::MeasureError;
 use wavecrew_process::terminate_when_stdin_closes;
 use wavecrew_testing::baseline::Baseline;
 use wavecrew_testing::environment::EnvironmentError;
+use wavecrew_testing::progress::{ProgressOutput, StepProgress};
 
 /// How it is called.
 pub use wavecrew_testing::setup::BASELINE_COMMAND as NAME;
@@ -18,16 +20,27 @@ pub use wavecrew_testing::setup::BASELINE_COMMAND as NAME;
 pub struct Args {
     #[arg(long)]
     session: PathBuf,
+    /// Show no progress
+    #[arg(long)]
+    silent: bool,
 }
 
 impl Args {
     pub fn run(&self, _: &Global) -> Result<Exit, Failure> {
-        let environment = testing::open_environment(&self.session)?;
+        let mut environment = testing::open_environment(&self.session)?;
+        environment.progress = StepProgress::new(match (self.silent, stderr().is_terminal()) {
+            (true, _) => ProgressOutput::None,
+            (false, true) => ProgressOutput::Terminal,
+            (false, false) => ProgressOutput::Log,
+        });
         terminate_when_stdin_closes();
         match Baseline::measure(&environment) {
-            Ok(baseline) => baseline
-                .write(&self.session)
-                .map_err(|error| testing::disk(&error))?,
+            Ok(baseline) => {
+                baseline.skip_uninstalled(&mut environment.scope);
+                let written = environment.scope.write(&self.session);
+                let written = written.and_then(|()| baseline.write(&self.session));
+                written.map_err(|error| testing::disk(&error))?;
+            }
             Err(EnvironmentError::Measure(MeasureError::Stopped)) => return Ok(Exit::Interrupted),
             Err(error) => return Err(testing::environment_failure(&error)),
         }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 use wavecrew_testing::offline_agent::{RoleTask, report};
 
@@ -23,7 +24,17 @@ fn task(id: &str) -> Result<RoleTask, String> {
     // The board is for others: an entry that is refused stops nothing.
     let discover = move |kind: &str, fields: Map<String, Value>| drop(side.discover(kind, fields));
     let session = PathBuf::from(variable("WAVECREW_SESSION_DIR"));
-    RoleTask::load(session, copy, id, variable("WAVECREW_ROLE"), Box::new(discover))
+    let role = variable("WAVECREW_ROLE");
+    RoleTask::load(session, copy, id, role, deadline(), Box::new(discover))
+}
+
+/// When the time limit of the task ends this process.
+fn deadline() -> Option<Instant> {
+    let at = Duration::from_secs(variable("WAVECREW_DEADLINE").parse().ok()?);
+    let left = (UNIX_EPOCH + at)
+        .duration_since(SystemTime::now())
+        .unwrap_or_default();
+    Instant::now().checked_add(left)
 }
 
 fn variable(name: &str) -> String {

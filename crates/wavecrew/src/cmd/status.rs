@@ -78,6 +78,9 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
         counts.running,
         counts.pending
     )?;
+    if let Some(result) = view.dir.meta("", None).result {
+        writeln!(out, "{}", one_line(&result))?;
+    }
     if let Some(used) = view::usage_line(&view.ledger.totals) {
         writeln!(out, "Used {used}")?;
     }
@@ -159,7 +162,7 @@ pub fn as_json(view: &SessionView) -> Value {
     let waits: Vec<Value> = waits.collect();
     json!({
         "usage": usage(&view.ledger.totals), "budget": view.ledger.budget, "quota_wait": waits,
-        "ending": view.ledger.ending,
+        "ending": view.ledger.ending, "result": view.dir.measured_result(),
         "session": view.dir.id(), "team": view.team(), "state": view.state(), "waves": plan.waves(),
         "wave": view.ledger.wave, "counts": counts(&view.counts()), "tasks": tasks,
         "dir": view.dir.path(), "request": info.map(|info| &info.request),

@@ -3,8 +3,9 @@
 use super::testing;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
+use crate::report::colour;
+use crate::show;
 use crate::target::TestingFlags;
-use crate::{hint, show};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,14 +39,6 @@ pub fn finish_session(dir: &SessionDir, exit: Exit) {
     }
 }
 
-/// Prints how to copy the tests into the project.
-pub fn print_apply_hint(dir: &SessionDir, global: &Global) {
-    if is_testing_session(dir.path()) {
-        let command = hint::command(&format!("testing --continue {} --apply", dir.id()));
-        global.note(&format!("Tests    copy them into the project with `{command}`"));
-    }
-}
-
 /// Copies kept tests into the project, after showing them.
 pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Result<(), Failure> {
     let disk = |error: io::Error| testing::disk(&error);
@@ -60,7 +53,7 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
     }
     if !global.quiet && !global.json {
         for line in plan.diff().lines() {
-            anstream::eprintln!("{}", show::safe(line));
+            anstream::eprintln!("{}", colour::diff(&show::safe(line)));
         }
     }
     if !yes && !confirmed(&plan, global)? {
@@ -99,6 +92,7 @@ fn confirmed(plan: &ApplyPlan, global: &Global) -> Result<bool, Failure> {
 /// In the project itself, which a person may have changed since.
 fn measure_again(project: &Path, plan: &ApplyPlan, scope: &Scope, global: &Global) -> Result<(), Failure> {
     let runner = |cache: PathBuf| Runner {
+        progress: None,
         cache,
         timeout: Duration::from_secs(scope.run_seconds),
         python_path: Vec::new(),

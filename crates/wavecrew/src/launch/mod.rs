@@ -52,13 +52,10 @@ impl<'a> Launch<'a> {
         })
     }
 
-    /// With --apply, copies the kept tests of a completed session into the project; else says how to.
+    /// With --apply, copies the kept tests of a completed session into the project.
     fn apply_tests(&self, dir: &SessionDir, exit: Exit, target: &TargetArgs) -> Result<Exit, Failure> {
         if exit == Exit::Done && target.testing.apply {
             apply::apply(&self.project, dir, self.flags.yes, self.global)?;
-        } else if exit == Exit::Done && self.flags.yes {
-            // Without -y the person was asked already.
-            apply::print_apply_hint(dir, self.global);
         }
         Ok(exit)
     }

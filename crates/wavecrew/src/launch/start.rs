@@ -1,5 +1,6 @@
 //! Starts a new session for a target: checks everything that can be checked, then creates the folder and runs it.
 
+use super::testing_setup::Setup;
 use super::{
     Launch, ResumeOptions, absolute, base_commit, confirm, holder, isolation, issues, print_introduction,
     record, testing, testing_setup,
@@ -78,7 +79,11 @@ impl Launch<'_> {
             record::begin(file, &mut session)?;
         }
         print_introduction(&ledger, &session, &agent, why, global);
-        testing_setup::set_up(&mut session, &ledger, global)?;
+        if let Setup::TargetMet { covered, target } = testing_setup::set_up(&mut session, &ledger, global)?
+            && !args.testing.always
+        {
+            return testing_setup::end_without_work(session, &covered, target, global);
+        }
         let dir = session.dir.clone();
         let exit = self.drive(session, Engine::new(ledger, options))?;
         self.apply_tests(&dir, exit, args)

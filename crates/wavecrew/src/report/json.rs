@@ -93,13 +93,13 @@ impl Reporter for Json {
 }
 
 impl Screen for Json {
-    fn end(&mut self, ending: &RunOutcome, ledger: &Ledger, _: &SessionDir, _: &SessionInfo, exit: Exit) {
+    fn end(&mut self, ending: &RunOutcome, ledger: &Ledger, dir: &SessionDir, _: &SessionInfo, exit: Exit) {
         let ending = serde_json::to_value(ending).unwrap_or_default();
         self.line(
             "end",
             json!({
                 "counts": counts(&ledger.counts()), "exit": exit as u8, "ending": ending,
-                "usage": usage(&ledger.totals),
+                "usage": usage(&ledger.totals), "result": dir.measured_result(),
             }),
         );
         let _ = self.out.flush();

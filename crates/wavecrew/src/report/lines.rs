@@ -1,5 +1,6 @@
 //! One calm line per finished task and per wave, for files, pipes and CI.
 
+use super::colour;
 use super::event_lines::{self, Weight};
 use super::{Detail, Screen, last_words};
 use crate::exit::Exit;
@@ -34,7 +35,7 @@ impl Lines {
         if let Some((weight, line)) = line
             && weight >= self.least
         {
-            let _ = writeln!(self.out, "{line}");
+            let _ = writeln!(self.out, "{}", colour::event(weight, &line));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a run shows while it runs and when it ends: lines, a live view, or JSON. Never fails a run: what cannot be written
 //! is lost.
 
+pub mod colour;
 mod event_lines;
 mod json;
 mod lines;

@@ -22,6 +22,9 @@ pub struct TestingFlags {
     /// How many mutants to try: none, a dozen or 400 [default: quick]
     #[arg(long, value_enum, value_name = "HOW")]
     pub mutation: Option<MutationFlag>,
+    /// Share of the mutants that the tests must kill to be verified, in percent; 0 asks for none [default: 60]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub min_effectiveness: Option<u8>,
     /// Time limit of one test run, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub test_timeout: Option<u64>,
@@ -31,6 +34,9 @@ pub struct TestingFlags {
     /// Search time of the offline agent per module, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub offline_budget: Option<u64>,
+    /// Generate tests also when the project's own tests meet the target
+    #[arg(long)]
+    pub always: bool,
     /// Copy the kept tests into the project at the end, after showing them
     #[arg(long)]
     pub apply: bool,
@@ -62,7 +68,9 @@ impl TestingFlags {
             (self.offline_budget.is_some(), "--offline-budget"),
             (!self.targets.is_empty(), "--target"),
             (self.mutation.is_some(), "--mutation"),
+            (self.min_effectiveness.is_some(), "--min-effectiveness"),
             (self.test_timeout.is_some(), "--test-timeout"),
+            (self.always, "--always"),
             (self.apply, "--apply"),
         ]
         .into_iter()
@@ -79,6 +87,7 @@ impl TestingFlags {
             },
             targets: &self.targets,
             mutation: self.mutation.map(MutationFlag::effort),
+            min_effectiveness: self.min_effectiveness,
             run_seconds: self.test_timeout,
             seed: self.seed.unwrap_or_else(clock::seed),
             offline_seconds: self.offline_budget,
@@ -109,6 +118,9 @@ pub fn check_scope(prepared: &Prepared, global: &Global) -> Result<(), Failure> 
         return Ok(());
     }
     global.note(&format!("Scope   {}", prepared.found.how));
+    for skipped in &prepared.scope.skipped {
+        show::warning(&show::safe(&skipped.to_string()), Some(&skipped.fix));
+    }
     for framework in &prepared.scope.frameworks {
         if framework.certainty == Certainty::Assumed {
             let what = format!(

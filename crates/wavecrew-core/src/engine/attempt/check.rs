@@ -9,7 +9,7 @@ use crate::engine::input::{CheckFindings, CheckOutcome, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::WorkerReport;
 use crate::event::{Event, Status, StopReason, TaskResult};
-use crate::team::{LoopKind, OnLimit};
+use crate::team::{CheckKind, LoopKind, OnLimit};
 
 /// How often a worker may repair its work, and what is good enough.
 struct RepairLimits {
@@ -30,6 +30,37 @@ impl Engine {
             worker,
             task,
             attempt: number,
+        });
+    }
+
+    /// Whether the worker's role delivers test files, which count one by one.
+    pub(super) fn delivers_tests(&self, worker: WorkerId) -> bool {
+        let role = self.ledger.plan().role(self.live[&worker].task);
+        let check = self.ledger.team.role(role).and_then(|role| role.check);
+        check == Some(CheckKind::GeneratedTests)
+    }
+
+    /// Checks what a worker delivered before its time limit ended it.
+    pub(super) fn check_delivery(&mut self, worker: WorkerId, error: String) {
+        let now = self.now;
+        let attempt = self.live.get_mut(&worker).expect("callers looked it up");
+        let task = attempt.task;
+        attempt.stage = AttemptStage::Checking {
+            report: WorkerReport {
+                result: TaskResult {
+                    status: Status::Completed,
+                    findings: format!("{error}; what it delivered until then counts"),
+                    ..TaskResult::default()
+                },
+                whole_findings: None,
+            },
+        };
+        attempt.timed_out = Some(error);
+        attempt.checking_since = now;
+        self.out.push(Action::CheckClaim {
+            worker,
+            task,
+            outputs: Vec::new(),
         });
     }
 

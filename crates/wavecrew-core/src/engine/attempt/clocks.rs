@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::engine::action::Notice;
 use crate::engine::input::WorkerId;
 use crate::event::{StopReason, TokenUsage};
-use crate::id::ExecMode;
+use crate::id::{ExecMode, TaskIx};
 use crate::time::human;
 use std::time::Duration;
 
@@ -24,16 +24,21 @@ impl Engine {
         self.expire_question();
     }
 
+    /// How long a worker of the task may run before it is ended, or asked to finish.
+    pub fn time_limit(&self, task: TaskIx) -> Duration {
+        let limits = self.limits(task);
+        match self.ledger.plan().mode(task) {
+            ExecMode::Interactive => self.options.interactive.unwrap_or(limits.interactive),
+            ExecMode::CsvWave => self.options.one_shot.unwrap_or(limits.one_shot),
+        }
+    }
+
     fn check_clocks(&mut self, worker: WorkerId) {
         let attempt = &self.live[&worker];
         let (task, now) = (attempt.task, self.now);
         let limits = self.limits(task);
         let interactive = self.ledger.plan().mode(task) == ExecMode::Interactive;
-        let wall = if interactive {
-            self.options.interactive.unwrap_or(limits.interactive)
-        } else {
-            self.options.one_shot.unwrap_or(limits.one_shot)
-        };
+        let wall = self.time_limit(task);
         let silent = now.since(attempt.last_activity);
         let no_output = attempt.first_output_by.is_some_and(|by| now >= by);
         match &attempt.stage {

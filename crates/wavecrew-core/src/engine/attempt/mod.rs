@@ -39,6 +39,8 @@ pub(super) struct Attempt {
     stall_shown: bool,
     /// Set once its time is up and it was asked to finish.
     finish_by: Option<Timestamp>,
+    /// Its time limit ended it, and what it had delivered is checked all the same.
+    timed_out: Option<String>,
     close: CloseState,
     stage: AttemptStage,
 }
@@ -135,6 +137,7 @@ impl Engine {
                 first_output_by: None,
                 stall_shown: false,
                 finish_by: None,
+                timed_out: None,
                 close: CloseState::Open,
                 stage: AttemptStage::Starting,
             },
@@ -227,6 +230,9 @@ impl Engine {
             }
             AttemptStage::Expired { stop, error } => {
                 let (stop, error) = (*stop, std::mem::take(error));
+                if stop == StopReason::Timeout && self.delivers_tests(worker) {
+                    return self.check_delivery(worker, error);
+                }
                 self.conclude(worker, stop, failed(error), Retry::after_stop(stop, None));
             }
             AttemptStage::Reported { report, .. } => {

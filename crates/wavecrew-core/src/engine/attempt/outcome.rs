@@ -76,6 +76,14 @@ impl Engine {
     }
 
     pub(super) fn contradict(&mut self, worker: WorkerId, reason: String) {
+        let timed_out = self
+            .live
+            .get_mut(&worker)
+            .and_then(|attempt| attempt.timed_out.take());
+        if let Some(error) = timed_out {
+            let retry = Retry::after_stop(StopReason::Timeout, None);
+            return self.conclude(worker, StopReason::Timeout, failed(error), retry);
+        }
         let result = TaskResult {
             verdict: Verdict::Contradicted,
             ..failed(reason)

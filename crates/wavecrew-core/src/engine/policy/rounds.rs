@@ -166,6 +166,8 @@ impl Engine {
             let target = target.and_then(|column| plan.cell(critic, column).trim().parse::<f64>().ok());
             // Without a tool that measures coverage, the pass rate alone decides.
             let wanted = coverage.zip(target.filter(|target| *target > 0.0));
+            // Only a suite that kills too few mutants has this target.
+            let weak = number("kill_rate").zip(number("kill_rate_target"));
             let share = |got: f64, wanted: f64| {
                 if wanted > 0.0 {
                     (got / wanted).min(1.0)
@@ -173,16 +175,22 @@ impl Engine {
                     1.0
                 }
             };
-            let merit =
-                share(pass_rate, *min_pass_rate) + wanted.map_or(1.0, |(got, target)| share(got, target));
-            let met = pass_rate >= *min_pass_rate && wanted.is_none_or(|(got, target)| got >= target);
-            let figures = match (coverage, target) {
+            let reached =
+                |figures: Option<(f64, f64)>| figures.map_or(1.0, |(got, target)| share(got, target));
+            let merit = share(pass_rate, *min_pass_rate) + reached(wanted) + reached(weak);
+            let met = pass_rate >= *min_pass_rate
+                && wanted.is_none_or(|(got, target)| got >= target)
+                && weak.is_none();
+            let mut figures = match (coverage, target) {
                 (Some(got), Some(target)) => {
                     format!("pass rate {pass_rate}, coverage {got} % (target {target} %)")
                 }
                 (Some(got), None) => format!("pass rate {pass_rate}, coverage {got} %"),
                 (None, _) => format!("pass rate {pass_rate}, coverage not measured"),
             };
+            if let Some((got, target)) = weak {
+                figures.push_str(&format!(", weak tests: kill rate {got} (target {target})"));
+            }
             let value = |column: &String| Some((column.clone(), result.value(column)?.to_owned()));
             let columns = [Some(pass_rate_column), coverage_column.as_ref()];
             let line = per

@@ -181,6 +181,7 @@ impl MutationRun<'_> {
             .map(|until| until.saturating_duration_since(Instant::now()));
         let stop = self.runner.stop.as_ref();
         Ok(Runner {
+            progress: None,
             cache: self.runner.cache.clone(),
             python_path: self.runner.python_path.clone(),
             timeout: left.map_or(limit, |left| left.min(limit)),

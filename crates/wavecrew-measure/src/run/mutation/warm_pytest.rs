@@ -17,7 +17,7 @@ use super::{
 };
 use crate::framework::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::measurement::Note;
-use crate::run::{Focus, MeasureError, Request, report_folder};
+use crate::run::{Focus, MeasureError, Request, progress, report_folder};
 
 const WARM: &str = include_str!("warm.py");
 
@@ -113,10 +113,14 @@ pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError
     while workers.len() < count {
         workers.push(Worker::new(mutation)?);
     }
-    let shares = run_in_parallel(workers, count, |worker, share| {
-        let mine = planned.iter().enumerate().skip(share).step_by(count);
-        let jobs = mine.map(|(number, planned)| index.job(number, planned, &worker.copy));
-        worker.run(mutation, jobs.collect(), &baseline.unloaded).map(Some)
+    let verdicts: Vec<PathBuf> = workers.iter().map(Worker::verdicts).collect();
+    let current = || Some(progress::of_mutants(&verdicts, planned.len()));
+    let shares = progress::watch(mutation.runner.progress.as_ref(), current, || {
+        run_in_parallel(workers, count, |worker, share| {
+            let mine = planned.iter().enumerate().skip(share).step_by(count);
+            let jobs = mine.map(|(number, planned)| index.job(number, planned, &worker.copy));
+            worker.run(mutation, jobs.collect(), &baseline.unloaded).map(Some)
+        })
     })?;
     let mut outcomes: Vec<Option<MutantOutcome>> = planned.iter().map(|_| None).collect();
     for (number, fate) in shares.into_iter().flatten().flatten() {
@@ -233,6 +237,11 @@ impl Worker {
         }
     }
 
+    /// The file with a line for each mutant that was tried.
+    fn verdicts(&self) -> PathBuf {
+        self.folder.path().join("verdicts.jsonl")
+    }
+
     /// The outcomes up to a timeout.
     fn run(
         &self,
@@ -240,7 +249,7 @@ impl Worker {
         jobs: Vec<Job<'_>>,
         unloaded: &[String],
     ) -> Result<Vec<(usize, MutantOutcome)>, MeasureError> {
-        let out = self.folder.path().join("verdicts.jsonl");
+        let out = self.verdicts();
         // Each job has its own limit; this limit is for everything else.
         let spare = mutation.runner.timeout;
         let longest: f64 = jobs.iter().map(|job| job.limit * 2.0).sum();

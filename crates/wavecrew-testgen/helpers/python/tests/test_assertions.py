@@ -90,3 +90,11 @@ def test_refused_tests_are_not_written_again(generate):
     # The others are in the file of the first round.
     assert second["written"] == []
     assert any("refused" in left["why"] for left in second["left_out"])
+
+
+def test_variables_do_not_hide_functions_of_the_module(generate):
+    outcome, text = generate(
+        "class PDeque:\n    def __init__(self, items):\n        self.items = list(items)\n    def add(self, n: int):\n        self.items.append(n)\n\n\n"
+        "def pdeque(items=()):\n    return PDeque(items)\n")
+    assert "pdeque =" not in text and "subject.add(" in text
+    assert not [left for left in outcome["left_out"] if "failed" in left["why"]]

@@ -126,3 +126,8 @@ def test_modules_of_the_same_name_get_files_of_their_own(tmp_path):
         test_files.publish(str(tmp_path), files.name, '"""%s (seed 1).\n"""\n' % (test_files.ABOUT % name))
     assert sorted(os.listdir(str(tmp_path))) == [
         "test_two_utils_behaviour.py", "test_two_utils_behaviour_2.py", "test_utils_behaviour.py"]
+
+
+def test_a_module_that_imports_ctypes_gets_tests(generate):
+    outcome, text = generate("import ctypes\n\n\ndef width(n: int) -> int:\n    return n * ctypes.sizeof(ctypes.c_int)\n")
+    assert "width(" in text

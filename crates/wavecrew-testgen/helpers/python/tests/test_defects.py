@@ -26,6 +26,8 @@ CORRECT = {
         "from typing import Callable\ndef apply(text: str, key: Callable[[str], str]) -> str:\n"
         "    return ''.join(str(key(part)) for part in text.split(' '))\n"),
     "key made from an argument": "UNITS = {'DAYS': 1}\ndef days(unit: str) -> int:\n    return UNITS[unit.upper()]\n",
+    "loose annotation": "from typing import Sequence\ndef words(text: Sequence) -> int:\n    return len(text.split())\n\n\ndef one() -> int:\n    return 1\n",
+    "format of the caller": "def show(n: int, form: str) -> str:\n    return form.format(n)\n",
     "index of a container": (
         "class Row:\n    def __init__(self, items: list):\n        self.items = list(items)\n"
         "    def __getitem__(self, index: int):\n        return self.items[index]\n"),

@@ -4,6 +4,7 @@ import pytest
 from wavecrew_testgen.targets import Parameter, Target
 from wavecrew_testgen.cases import Case
 from wavecrew_testgen.defects import plausible
+from wavecrew_testgen.expected_errors import may_take_long
 from wavecrew_testgen.argument_checks import lines_at
 
 
@@ -65,6 +66,18 @@ def test_an_endless_loop_on_implausible_input_is_no_defect(generate):
         'def total(rows):\n    """\n    >>> total([[1, 2], [3]])\n    6\n    """\n    while isinstance(rows, str):\n        pass\n'
         "    return sum(sum(row) for row in rows)\n", budget=2.0)
     assert [defect["kind"] for defect in outcome["defects"]] == []
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (Case("f", [(None, "[1, 0]")]), False), (Case("f", [(None, "[1, 0] * 2")]), False),
+        (Case("f", [(None, repr("a" * 20))]), False),
+        (Case("f", [(None, repr([1, 0] * 10))]), True), (Case("f", [(None, repr("a" * 60))]), True), (Case("Endless.__iter__", [], "Endless()"), True),
+    ],
+)
+def test_calls_that_may_take_long(case, expected):
+    assert may_take_long(case) is expected
 
 
 def test_kinds_are_learnt_from_examples():

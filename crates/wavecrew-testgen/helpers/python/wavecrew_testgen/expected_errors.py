@@ -8,6 +8,7 @@ from .literals import is_number, values_in
 SHRUNK = (10 ** 7, 10 ** 6, 10 ** 5, 10 ** 4, 1000, 300, 100, 50, 36, 33, 30, 27, 24, 22, 20)
 # Methods that people expect to fail for a missing key or index.
 ACCESSORS = ("__getitem__", "__delitem__", "__setitem__", "__missing__", "pop", "popitem", "popleft", "remove", "index")
+MANY = 15  # items, of which there are too many combinations
 SMALL = 50  # a recursion that fails for values of this size is endless
 
 
@@ -19,18 +20,32 @@ def is_expected_error(case, error, documentation):
     if name in ("IndexError", "KeyError") and case.target.rpartition(".")[2] in ACCESSORS:
         return True
     values = [value for source in sources(case) for value in values_in(source)]
+    if name == "AttributeError":  # annotations such as `Sequence` allow more types than the code
+        return any(message.startswith("'%s' object" % type(value).__name__) for value in values if value is not None)
     if name == "KeyError":
         # Also a key that the code made from an argument, such as `text.upper()`.
         key = message.strip("'\"").lower()
         return any(repr(value) == message or isinstance(value, str) and key and key in value.lower() for value in values)
     if name == "ZeroDivisionError":
         return any(is_number(value) and value == 0 for value in values)
+    if name == "IndexError" and message.startswith("Replacement index"):
+        return True  # a format string of the caller
     if name == "IndexError":
         lengths = [len(value) for value in values if isinstance(value, (str, bytes, list, tuple))]
         return any(is_number(value) and not -length <= value < length for value in values for length in lengths)
     if name == "RecursionError":
         return any(size(value) > SMALL for value in values)
     return False
+
+
+def may_take_long(case):
+    """Whether a call may run long although nothing is wrong: it collects an iterator, or tries all of many items."""
+    if case.target.rpartition(".")[2] in ("__iter__", "__reversed__"):
+        return True
+    values = [value for source in sources(case) for value in values_in(source)]
+    if any(len(value) > SMALL for value in values if isinstance(value, (str, bytes))):
+        return True
+    return any(len(value) > MANY for value in values if isinstance(value, (list, tuple, dict, set)))
 
 
 def sources(case):

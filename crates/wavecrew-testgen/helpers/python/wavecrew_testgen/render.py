@@ -142,8 +142,13 @@ class Writer:
         """The variable for the object: the name of its fixture, if it has one."""
         if case.receiver in self.fixtures:
             return case.receiver
-        name = subject_name(target["owner"] or "")
+        name = self._variable(target["owner"] or "")
         return "subject" if name in fixtures_used(case, self.fixtures) else name
+
+    def _variable(self, owner):
+        """The variable for an object of a class, unless the module has something of that name."""
+        name = subject_name(owner)
+        return "subject" if name in self.origin else name
 
     def _single(self, entry):
         case, target = entry.case, entry.target
@@ -230,7 +235,7 @@ class Writer:
         else:
             name = "result"
             if entry.target["how"] == "class":
-                name = subject_name(entry.target["owner"])
+                name = self._variable(entry.target["owner"])
                 own = [fact for fact in own if fact[1] != "type" or len(own) == 1]  # a constructor returns its class
             lines.append("%s = %s" % (name, call))
             lines.extend(self._assertion(place.format(name), op, exp) for place, op, exp in own)

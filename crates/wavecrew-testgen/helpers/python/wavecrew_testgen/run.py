@@ -289,7 +289,7 @@ class Runner:
                 return [item async for item in items]
 
             return asyncio.run(collect(result))
-        if isinstance(result, ITERATORS):
+        if isinstance(result, ITERATORS) or _is_plain_iterator(result):
             wrap[0] = "list({})"
             items = list(itertools.islice(result, MAX_ITEMS + 1))
             if len(items) > MAX_ITEMS:
@@ -385,6 +385,11 @@ def _has_method(subject, target):
         if target.name in vars(base):
             return base is target.owner or target.owner is None
     return isinstance(subject, target.owner) if isinstance(target.owner, type) else True
+
+
+def _is_plain_iterator(value):
+    """Whether a value is an iterator of Python itself, such as that of a list."""
+    return hasattr(type(value), "__next__") and type(value).__module__ in ("builtins", "itertools")
 
 
 def _is_mutable(value):

@@ -86,6 +86,8 @@ class Guard:
             if writes and not self.inside(path):
                 self.refuse("writing " + str(path))
             self._wrote(path, writes)
+        elif event == "ctypes.dlopen" and args[0] is None:
+            pass  # the process itself, which every import of ctypes opens
         elif event.startswith(FORBIDDEN):
             self.refuse(event)
         elif event.startswith(WRITES) and args:

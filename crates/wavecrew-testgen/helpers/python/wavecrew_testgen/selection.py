@@ -127,7 +127,7 @@ class Selection:
         """The cases worth keeping. `more` is a pair of `ModuleCopies` and module mutants."""
         search = self.search
         pool = search.pool
-        for case in [case for case in pool if is_misuse(pool[case])]:
+        for case in [case for case in pool if is_misuse(pool[case]) or is_private(case) and pool[case].odd]:
             del pool[case]
             search.by_target[case.target].remove(case)
         self.kept = covering_cases(pool, self.lines)

@@ -1,6 +1,7 @@
 """Simpler cases: fewer steps, options and items, smaller numbers, shorter texts."""
 from .cases import Case
 from .comparisons import Expressions
+from .expected_errors import sources
 from .literals import constants_in, literal
 
 
@@ -44,18 +45,23 @@ def _fewer(source):
 
 def _renamed(case):
     """Cases with a simple word for an odd string, in all places, so that keys still match."""
-    texts = [value for _, source in case.args for _, _, value in constants_in(source) if isinstance(value, str)]
+    texts = [value for source in sources(case) for _, _, value in constants_in(source) if isinstance(value, str)]
     odd = [text for text in dict.fromkeys(texts) if text not in WORDS and (len(text) > 2 or not text.isalnum())]
     for text in odd[:3]:
         for word in [word for word in WORDS if len(word) <= len(text) and word not in texts][:3]:
-            args = []
-            for name, source in case.args:
-                whole = source.encode()
-                for start, end, value in sorted(constants_in(source), key=lambda leaf: -leaf[0]):
-                    if value == text and isinstance(value, str):
-                        whole = whole[:start] + repr(word).encode() + whole[end:]
-                args.append((name, whole.decode()))
-            yield case.with_args(args)
+            args = [(name, _with_word(source, text, word)) for name, source in case.args]
+            steps = [(step, tuple((name, _with_word(source, text, word)) for name, source in given)) for step, given in case.steps]
+            receiver = case.receiver and _with_word(case.receiver, text, word)
+            yield Case(case.target, args, receiver, steps)
+
+
+def _with_word(source, text, word):
+    """An expression with a word in place of a string."""
+    whole = source.encode()
+    for start, end, value in sorted(constants_in(source), key=lambda leaf: -leaf[0]):
+        if value == text and isinstance(value, str):
+            whole = whole[:start] + repr(word).encode() + whole[end:]
+    return whole.decode()
 
 
 def _smaller(value):

@@ -59,6 +59,7 @@ impl Args {
         let here = env::current_dir()?;
         let top = repository_root(&here);
         let runner = Runner {
+            progress: None,
             cache: cache_folder(),
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),

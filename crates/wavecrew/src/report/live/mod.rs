@@ -1,6 +1,7 @@
 //! A block at the bottom of the terminal that is drawn anew a few times a second: the wave's bar, the totals, and a
 //! line per running task. What stays, such as failures and finished waves, scrolls by above it.
 
+use super::colour;
 use super::event_lines::{self, Weight};
 use super::{Detail, Screen, last_words};
 use crate::clock;
@@ -12,12 +13,10 @@ use std::time::{Duration, Instant};
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_core::time::{Timestamp, human};
-use wavecrew_core::view::{usage_line, wait_line};
+use wavecrew_core::view::{one_line, usage_line, wait_line};
 use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
-/// Running tasks that have a line of their own.
-const SHOWN: usize = 10;
 /// Drawn at most so often.
 const PAUSE: Duration = Duration::from_millis(200);
 /// A worker that says nothing for so long is shown as silent.
@@ -46,7 +45,7 @@ impl Live {
             least: if detail == Detail::Verbose {
                 Weight::Detail
             } else {
-                Weight::Milestone
+                Weight::Progress
             },
             drawn: 0,
             asking: 0,
@@ -59,6 +58,11 @@ impl Live {
         if let Some((weight, line)) = line
             && weight >= self.least
         {
+            let line = if colour::on_stderr() {
+                colour::event(weight, &line)
+            } else {
+                line
+            };
             let _ = writeln!(self.above, "{line}");
         }
     }
@@ -158,7 +162,7 @@ fn block(
     for (name, pool) in ledger.waits(now).take(height.saturating_sub(3)) {
         lines.push(fit(&format!("  {}", wait_line(name, pool, now)), room));
     }
-    let shown = SHOWN.min(height.saturating_sub(2 + lines.len()));
+    let shown = height.saturating_sub(2 + lines.len());
     let widest = |text: fn(&Running) -> &str, most: usize| {
         running
             .iter()
@@ -183,6 +187,8 @@ fn block(
             let _ = write!(line, "  silent for {}", human(worker.silent));
         } else if !worker.last_line.is_empty() {
             let _ = write!(line, "  {}", worker.last_line);
+        } else if let Some(task) = ledger.plan().find(&worker.task) {
+            let _ = write!(line, "  {}", one_line(ledger.plan().title(task)));
         }
         lines.push(fit(&line, room));
     }

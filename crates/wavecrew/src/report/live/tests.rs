@@ -88,7 +88,7 @@ fn a_wait_counts_down() {
 
 #[test]
 fn a_low_terminal() {
-    for (height, workers) in [(24, 10), (8, 5), (4, 1), (2, 0), (0, 0)] {
+    for (height, workers) in [(24, 21), (8, 5), (4, 1), (2, 0), (0, 0)] {
         let lines = block((80, height), &running(25), &ledger(), NOW);
         let last = format!("  and {} more", 25 - workers);
         assert_eq!(

@@ -16,7 +16,7 @@ fn bad_requests_are_refused_before_anything_is_written() {
     sandbox
         .test("--since HEAD")
         .expect_exit(2)
-        .expect_output("`--since HEAD` needs a git repository");
+        .expect_output("`--since HEAD` requires a git repository");
     sandbox
         .test("--target L9=10")
         .expect_exit(2)

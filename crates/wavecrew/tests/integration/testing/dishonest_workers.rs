@@ -78,7 +78,7 @@ fn tests_without_assertions_are_sent_back_and_then_fail() {
     sandbox.expect_cell(
         "TESTGEN-001",
         "error",
-        "assert nothing that could fail: `test_total`",
+        "test_price.py::test_total (asserts nothing that could fail)",
     );
     assert_eq!(
         sandbox

@@ -41,6 +41,44 @@ fn a_typescript_project_reaches_its_target() {
 }
 
 #[test]
+fn a_met_target_ends_the_run_before_anything_is_generated() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    let tests = "import pytest\nfrom shop.price import is_cheap, total\n\n\ndef test_all():\n    assert total([10], 50) == 5\n    assert is_cheap(9) and not is_cheap(10)\n    with pytest.raises(ValueError):\n        total([], 101)\n";
+    sandbox.write("tests/test_price.py", tests);
+    let offline = "testing -y --agent offline --offline-budget 2 --mutation off";
+    sandbox
+        .wavecrew(offline)
+        .expect_exit(0)
+        .expect_output("the project's own tests cover 100.00 % of the lines in scope, and the target is 80 %")
+        .expect_output("add --always or a higher --target");
+    // Nothing to show beyond the project's own tests is not a failure.
+    sandbox
+        .wavecrew(&format!("{offline} --always"))
+        .expect_exit(0)
+        .expect_output("coverage 100 → 100 %");
+}
+
+#[test]
+fn a_second_run_after_apply_avoids_the_names_of_the_first() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    let offline = "testing -y --agent offline --offline-budget 2 --mutation off --seed 1 --apply";
+    sandbox
+        .wavecrew(offline)
+        .expect_exit(0)
+        .expect_output(" kept · coverage 0 → ")
+        .expect_output(" · apply with `wavecrew testing --continue ");
+    sandbox.write(
+        "shop/tax.py",
+        "def tax(net):\n    if net < 0:\n        raise ValueError('net')\n    return net * 2\n",
+    );
+    sandbox.wavecrew(&format!("{offline} --always")).expect_exit(0);
+}
+
+#[test]
 fn the_offline_agent_refuses_other_teams() {
     let Some(sandbox) = TestingSandbox::shop() else {
         return;

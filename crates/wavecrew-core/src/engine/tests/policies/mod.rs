@@ -317,3 +317,44 @@ fn what_was_decided_is_replayed() {
         assert_eq!(ledger.task(task), now.task(task));
     }
 }
+
+#[test]
+fn what_a_generator_delivered_before_its_time_limit_is_checked() {
+    for (outcome, status, error) in [
+        (
+            CheckOutcome::Confirmed {
+                verdict: Verdict::Verified,
+                measured: Vec::new(),
+            },
+            Status::Completed,
+            "",
+        ),
+        (
+            CheckOutcome::SendBack("no test file".to_owned()),
+            Status::Failed,
+            "Timed out after 15m 00s",
+        ),
+    ] {
+        let (mut team, plan) = pipeline("testing", "targeted");
+        for role in &mut team.roles {
+            role.check = (role.name == "generator").then_some(CheckKind::GeneratedTests);
+        }
+        let mut run = Run {
+            rig: Rig::of(team, plan, Options::default()),
+            worker: 0,
+        };
+        run.does("STRATEGY-001", "");
+        run.rig
+            .spawned(2)
+            .pass(900)
+            .ends(2, TurnExit::Signal(15), "")
+            .closed(2);
+        assert_eq!(run.rig.log.last().map(String::as_str), Some("check"));
+        let worker = WorkerId(2);
+        run.rig.put(Input::ClaimChecked { worker, outcome });
+        let ledger = run.rig.engine.ledger();
+        let task = ledger.plan().find("TESTGEN-001").expect("it has it");
+        assert_eq!(ledger.status(task), status);
+        assert_eq!(ledger.task(task).result.error, error);
+    }
+}

@@ -1,0 +1,86 @@
+//! The modules that the offline generator has finished in a round. A generator that is interrupted and continued searches
+//! only the others.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wavecrew_session::SessionPaths;
+use wavecrew_testgen::Module;
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    round: u32,
+    module: Module,
+}
+
+pub struct FinishedModules {
+    file: PathBuf,
+    round: u32,
+    /// By source file.
+    modules: BTreeMap<PathBuf, Module>,
+}
+
+impl FinishedModules {
+    /// Reads the modules of a round whose tests are still there. An incomplete last line does not count.
+    pub fn open(session: &Path, layer: &str, round: u32) -> Self {
+        let file = SessionPaths::at(session).generated_modules(layer);
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let entries = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Entry>(line).ok());
+        let is_there = |module: &Module| module.written.iter().all(|written| written.path.is_file());
+        let modules = entries
+            .filter(|entry| entry.round == round && is_there(&entry.module))
+            .map(|entry| (entry.module.file.clone(), entry.module))
+            .collect();
+        Self { file, round, modules }
+    }
+
+    pub fn get(&self, source: &Path) -> Option<&Module> {
+        self.modules.get(source)
+    }
+
+    /// Writes a module down as soon as it is finished.
+    pub fn add(&self, module: &Module) -> std::io::Result<()> {
+        let entry = Entry {
+            round: self.round,
+            module: module.clone(),
+        };
+        let mut line = serde_json::to_vec(&entry).map_err(std::io::Error::other)?;
+        line.push(b'\n');
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.file)?;
+        file.write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wavecrew_testgen::WrittenFile;
+
+    #[test]
+    fn modules_of_the_same_round_are_found_again_while_their_tests_exist() {
+        let session = tempfile::tempdir().unwrap();
+        fs::create_dir(session.path().join("results")).unwrap();
+        let test = session.path().join("test_a.py");
+        fs::write(&test, "").unwrap();
+        let module = Module {
+            file: "/copy/a.py".into(),
+            written: vec![WrittenFile {
+                path: test.clone(),
+                ..WrittenFile::default()
+            }],
+            ..Module::default()
+        };
+        let open = |round| FinishedModules::open(session.path(), "L1", round);
+        open(1).add(&module).unwrap();
+        assert_eq!(open(1).get(Path::new("/copy/a.py")), Some(&module));
+        assert_eq!(open(2).get(Path::new("/copy/a.py")), None);
+        fs::remove_file(test).unwrap();
+        assert_eq!(open(1).get(Path::new("/copy/a.py")), None);
+    }
+}
