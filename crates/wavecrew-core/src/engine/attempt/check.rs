@@ -61,6 +61,8 @@ impl Engine {
             worker,
             task,
             outputs: Vec::new(),
+            // It has ended.
+            asked: true,
         });
     }
 
