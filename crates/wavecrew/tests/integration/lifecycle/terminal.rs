@@ -29,7 +29,7 @@ fn work_is_revised_and_its_documents_are_exported() {
         .press(UP)
         .press(ENTER);
     terminal
-        .expect("What is to become of the session?")
+        .expect("What should happen to the session?")
         .expect("Export")
         .press(DOWN)
         .press(ENTER);
@@ -60,7 +60,7 @@ fn a_session_is_archived_or_kept() {
         let sandbox = TeamSandbox::lifecycle();
         let mut terminal = begin(&sandbox, &["--no-supervision"]);
         terminal
-            .expect("What is to become of the session?")
+            .expect("What should happen to the session?")
             .expect("Export")
             .press(keys);
         terminal.expect_exit(0);

@@ -86,8 +86,7 @@ fn the_offline_agent_refuses_other_teams() {
     sandbox.write("tasks.csv", "id,description\na,do it\n");
     sandbox
         .wavecrew("run tasks.csv -y --agent offline")
-        .expect_exit(1)
-        .expect_output("scope.json");
+        .expect_error(2, &["cannot do the work of the team `generic`", "wavecrew testing"]);
 }
 
 /// Wrong in four ways.
@@ -109,6 +108,7 @@ def encode_key(text: str) -> str:
 
 
 def decode_key(text: str) -> str:
+    """The inverse of encode_key."""
     return text
 "#;
 
@@ -139,7 +139,7 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
     let quarantine =
         sandbox.read("tests/L1-unit/quarantine_codec.py") + &sandbox.read("tests/L1-unit/quarantine_loop.py");
     for (pattern, line, call, test) in [
-        ("internal error", 3, "first_word('')", "    first_word('')\n"),
+        ("internal error", 3, "first_word('')", "    first_word(\"\")\n"),
         (
             "example disagrees",
             8,
@@ -150,7 +150,7 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
             "round trip",
             14,
             "encode_key('",
-            "    assert decode_key(encode_key('",
+            "    assert decode_key(encode_key(\"",
         ),
         ("does not end", 1, "countdown(-", "    countdown(-"),
     ] {
