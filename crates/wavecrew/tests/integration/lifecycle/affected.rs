@@ -19,7 +19,7 @@ fn tests_that_name_a_changed_file_come_first() {
     // No test file is changed by the tester; `tests/test_notes.py` names the store.
     sandbox.worker(
         "TEST-001.1.1",
-        r#"sed -i 's/return number/return -1/' app/store/__init__.py; echo seen > "$session/artifacts/$task-report.md"; report looked"#,
+        r#"sed -i 's/return number/return -1/' app/store/__init__.py; echo 'The tests of the notes store were run once.' > "$session/artifacts/$task-report.md"; report looked"#,
     )
     .worker("TEST-001.1.2", "git checkout -q app/store/__init__.py; report repaired");
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(0);

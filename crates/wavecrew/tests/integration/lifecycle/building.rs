@@ -88,7 +88,7 @@ fn a_tester_repairs_until_the_tests_pass() {
     // What the implementer broke was red at the end of its own work only by the name of a test.
     sandbox.worker(
         "TEST-001.1.1",
-        r#"sed -i 's/added/put/' app/cli/__init__.py; echo seen > "$session/artifacts/$task-report.md"; report broke"#,
+        r#"sed -i 's/added/put/' app/cli/__init__.py; echo 'The tests of the notes store were run once.' > "$session/artifacts/$task-report.md"; report broke"#,
     )
     .worker("TEST-001.1.2", "sed -i 's/put/added/' app/cli/__init__.py; report repaired");
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(0);

@@ -267,7 +267,7 @@ fn a_tester_interrupted_between_repairs_resumes() {
     let sandbox = TeamSandbox::lifecycle();
     sandbox.worker(
         "TEST-001.1.1",
-        r#"sed -i 's/added/put/' app/cli/__init__.py; echo seen > "$session/artifacts/$task-report.md"; report broke"#,
+        r#"sed -i 's/added/put/' app/cli/__init__.py; echo 'The tests of the notes store were run once.' > "$session/artifacts/$task-report.md"; report broke"#,
     )
     // The next one finds the working copy as it was left.
     .worker(

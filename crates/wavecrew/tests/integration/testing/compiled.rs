@@ -108,7 +108,7 @@ fn a_go_module() {
         &wrong.replace("\"2\"", "\"2 EUR\""),
     ));
     sandbox
-        .test("--target L1=45")
+        .test("--target L1=45 --always")
         .expect_exit(0)
         .expect_output("2 of them already failing");
     let row = sandbox.row("TESTRUN-001");

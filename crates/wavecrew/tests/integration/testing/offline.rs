@@ -84,9 +84,10 @@ fn the_offline_agent_refuses_other_teams() {
         return;
     };
     sandbox.write("tasks.csv", "id,description\na,do it\n");
-    sandbox
-        .wavecrew("run tasks.csv -y --agent offline")
-        .expect_error(2, &["cannot do the work of the team `generic`", "wavecrew testing"]);
+    sandbox.wavecrew("run tasks.csv -y --agent offline").expect_error(
+        2,
+        &["cannot do the work of the team `generic`", "wavecrew testing"],
+    );
 }
 
 /// Wrong in four ways.
