@@ -20,12 +20,25 @@ def text(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content)
 
+def document(path, sections):
+    text(session / path, "".join(f"## {name}\n\n{words}\n\n" for name, words in sections.items()))
+
 if task == "STRATEGY-001":
-    headings = ["Scope", "Framework", "Layers and targets", "Priorities", "Risks"]
-    text(session / "strategy/test-strategy.md", "".join(f"## {h}\n\nsomething\n\n" for h in headings))
+    document("strategy/test-strategy.md", {
+        "Scope": "The prices of the shop.",
+        "Framework": "pytest, with coverage.py for the figures.",
+        "Layers and targets": "Unit tests cover 80 % of the lines in scope.",
+        "Priorities": "Totals first, then what counts as cheap.",
+        "Risks": "Nothing says how discounts are rounded.",
+    })
 if task == "TESTANA-001":
-    headings = ["Score", "Coverage", "Defect patterns", "Loop effectiveness", "Recommendations"]
-    text(session / "analysis/quality-report.md", "".join(f"## {h}\n\nall is perfect, 100 of 100\n\n" for h in headings))
+    document("analysis/quality-report.md", {
+        "Score": "100 of 100, by my own count.",
+        "Coverage": "Every line of the shop is covered.",
+        "Defect patterns": "No defect was found in the prices.",
+        "Loop effectiveness": "One round was enough to reach the target.",
+        "Recommendations": "Add tests for discounts above 100 percent.",
+    })
 "###;
 
 pub struct TestingSandbox(Sandbox);
