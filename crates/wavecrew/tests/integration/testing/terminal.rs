@@ -54,7 +54,7 @@ fn a_run_can_be_deepened_and_its_tests_copied_when_it_is_over() {
         .answer(&[
             ("> Run it", ENTER),
             ("> Keep it", DOWN),
-            ("> Deepen", ENTER),
+            ("> Raise", ENTER),
             ("Layer and percentage [L1=90]", ENTER),
             ("> Keep it", UP),
             ("> Archive", UP),
