@@ -116,7 +116,7 @@ pub fn owed_paths<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> OwedPaths
     owed_paths
 }
 
-/// What documents of a row are held against: what its worker was told, and the request.
+/// The texts that the documents of a row are compared with: the instruction of its worker, and the request.
 pub fn document_context<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> DocumentContext<'a> {
     let request = plan
         .cell(task, "description")

@@ -11,7 +11,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 /// What a document is held against beside its own form.
 #[derive(Clone, Copy, Default)]
 pub struct DocumentContext<'a> {
-    /// What the worker was told to do.
+    /// The instruction of the worker.
     pub instruction: &'a str,
     /// What the person asked for, if that is known.
     pub request: &'a str,
