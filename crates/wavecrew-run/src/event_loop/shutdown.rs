@@ -46,7 +46,8 @@ impl Driver<'_> {
             self.context.reporter.notice(&notice);
         }
         self.session.info.state = session_state(&ending);
-        write_final_files(&self.session, self.engine.ledger(), table).await?;
+        let sandbox = self.sandbox.summary();
+        write_final_files(&self.session, self.engine.ledger(), table, &sandbox).await?;
         Ok((ending, self.engine.into_ledger()))
     }
 }
@@ -55,6 +56,7 @@ async fn write_final_files(
     session: &OpenSession,
     ledger: &Ledger,
     table: Option<TableFile>,
+    sandbox: &str,
 ) -> Result<(), DriveError> {
     let bytes = render(ledger);
     if let Some(mut table) = table {
@@ -69,8 +71,15 @@ async fn write_final_files(
     atomic::write(&session.dir.results_csv(), &bytes)?;
     let mut text = report_markdown(ledger, &session.meta());
     text += &report::sections(&session.dir, ledger);
+    text += &format!("\n{}\n", sandbox_line(sandbox));
     atomic::write(&session.dir.context_md(), text.as_bytes())?;
     Ok(session.dir.write_info(&session.info)?)
+}
+
+/// A sentence of the report: whether workers were confined.
+fn sandbox_line(summary: &str) -> String {
+    let rest = summary.strip_prefix("sandbox: ").unwrap_or(summary);
+    format!("Sandbox: {rest}.")
 }
 
 fn session_state(ending: &RunOutcome) -> SessionState {

@@ -8,6 +8,7 @@ mod cancel;
 mod check;
 mod completions;
 mod discover;
+mod doctor;
 mod export;
 mod init;
 mod issues;
@@ -99,6 +100,7 @@ verbs! {
     Export(export),
     Measure(measure),
     Agents(agents),
+    Doctor(doctor),
     Teams(teams),
     Init(init),
     Mcp(mcp),
