@@ -223,6 +223,11 @@ impl SessionPaths {
         self.in_run("asks")
     }
 
+    /// The name of the folder that holds the temporary folders of the run's workers.
+    pub fn temp_note(&self) -> PathBuf {
+        self.in_run("temp")
+    }
+
     /// Private files of workers, removed with the worker.
     pub fn scratch_folder(&self) -> PathBuf {
         self.in_run("scratch")

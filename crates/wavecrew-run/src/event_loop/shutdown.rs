@@ -41,6 +41,8 @@ impl Driver<'_> {
         self.session.dir.sweep()?;
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
+        let _ = std::fs::remove_dir_all(self.session.dir.worker_questions_folder());
+        self.sandbox.remove_temp_folder();
         self.agent_files.remove();
         for notice in remove_all_merged(&session_worktrees(&self.session), self.engine.ledger()) {
             self.context.reporter.notice(&notice);

@@ -63,9 +63,7 @@ impl Sandbox {
             SandboxMode::Auto | SandboxMode::Require => Support::detect(),
         };
         let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-        let temp = support
-            .any()
-            .then(|| tempfile::Builder::new().prefix("wavecrew-").tempdir());
+        let temp = support.any().then(|| make_temp_folder(session)).flatten();
         if support.any() {
             let _ = fs::create_dir_all(session.worker_questions_folder());
         }
@@ -74,7 +72,7 @@ impl Sandbox {
             session: session.clone(),
             project: real(project),
             home: real(&home),
-            temp: temp.and_then(Result::ok),
+            temp,
             private: private.to_vec(),
             readable: HashMap::new(),
             made: HashMap::new(),
@@ -112,6 +110,13 @@ impl Sandbox {
             left.for_each(|entry| remove_any(&entry.path()));
         }
         Some(folder)
+    }
+
+    /// Removes the temporary folders of all workers.
+    pub fn remove_temp_folder(&mut self) {
+        // What cannot be removed is in the way of nobody.
+        drop(self.temp.take());
+        let _ = fs::remove_file(self.session.temp_note());
     }
 
     /// The confinement of a worker; `None` if there is none.
@@ -277,6 +282,26 @@ impl Sandbox {
             }
         }
     }
+}
+
+const TEMP_PREFIX: &str = "wavecrew-workers-";
+
+/// A folder for the temporary folders of this run's workers, in place of that of a run that was killed.
+fn make_temp_folder(session: &SessionDir) -> Option<TempDir> {
+    let note = session.temp_note();
+    let above = std::env::temp_dir();
+    if let Ok(name) = fs::read_to_string(&note)
+        && name.starts_with(TEMP_PREFIX)
+        && !name.contains('/')
+    {
+        let _ = fs::remove_dir_all(above.join(name));
+    }
+    let folder = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .tempdir_in(above)
+        .ok()?;
+    let _ = fs::write(note, folder.path().file_name()?.as_encoded_bytes());
+    Some(folder)
 }
 
 /// What is enforced, in one line.

@@ -170,7 +170,7 @@ pub const NOBODY: &[Attempt] = &[
     (
         "inbox-of-others",
         Mounts,
-        "for d in $S/.run/in-*; do [ $d = $(dirname $WAVECREW_RESULT_FILE) ] || echo x > $d/result && exit 0; done; exit 1",
+        "for d in $S/.run/in-*; do [ $d = $(dirname $WAVECREW_RESULT_FILE) ] && continue; echo x > $d/result && exit 0; done; exit 1",
     ),
     ("session-away", Mounts, "mv $S $S-moved"),
     ("other-session", Mounts, "mkdir $P/.workflow/.csv-wave/other"),
@@ -212,7 +212,7 @@ pub const NOBODY: &[Attempt] = &[
     (
         "files-of-coordinator",
         Landlock,
-        "ls /proc/$COORDINATOR/fd | grep -q .",
+        "readlink /proc/$COORDINATOR/fd/0",
     ),
     (
         "token-by-environment",
