@@ -5,7 +5,7 @@ use super::{
 };
 use crate::budget::{dollars, grouped};
 use crate::engine::{Ledger, TaskState};
-use crate::event::{RunOutcome, Status, StopReason};
+use crate::event::{AnsweredBy, RunOutcome, Status, StopReason};
 use crate::id::TaskIx;
 use crate::time::human;
 use std::fmt::Write as _;
@@ -58,12 +58,13 @@ fn decisions(text: &mut String, ledger: &Ledger) {
     }
     text.push_str("\n## Decisions\n\n| Task | Round | Decision | Why |\n| --- | --- | --- | --- |\n");
     for decision in shown {
+        let by = decision.decided_by.map(AnsweredBy::as_str).unwrap_or_default();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",
             decision.task,
             decision.round,
-            decision.outcome.as_str(),
+            format!("{} {by}", decision.outcome.as_str()).trim_end(),
             one_line(&decision.why).replace('|', "\\|")
         );
     }
