@@ -42,7 +42,7 @@ pub fn print(result: &Result<MutationReport, MeasureError>, out: &mut impl Write
             if report.timed_out() > 0 {
                 write!(out, ", {} ran out of time", report.timed_out())?;
             }
-            write!(out, "; {} noticed", percent(rate))?;
+            write!(out, "; effectiveness {}", percent(rate))?;
         }
         None => write!(out, "  mutants   none tried")?,
     }
