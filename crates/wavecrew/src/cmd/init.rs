@@ -11,11 +11,9 @@ use std::io::{ErrorKind, Write};
 
 /// Write a wavecrew.toml with every setting and its default
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Examples:\n  wavecrew init\n  wavecrew init --teams   also make the folder for teams of your own"
-)]
+#[command(after_help = "Examples:\n  wavecrew init\n  wavecrew init --teams   also create .wavecrew/teams")]
 pub struct Args {
-    /// Also make the folder for teams of your own
+    /// Also create `.wavecrew/teams`, the folder for your own teams
     #[arg(long)]
     teams: bool,
 }

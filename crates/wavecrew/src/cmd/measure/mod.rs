@@ -39,7 +39,7 @@ pub struct Args {
     /// Run the tests N more times and name flaky ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     reruns: u32,
-    /// Run this in place of the framework that was found; it writes JUnit XML, and LCOV or Cobertura, into
+    /// Run this command instead of the detected framework; it writes JUnit XML, and LCOV or Cobertura, into
     /// `$WAVECREW_REPORTS`
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
