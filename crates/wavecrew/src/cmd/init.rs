@@ -23,8 +23,8 @@ impl Args {
         let file = OpenOptions::new().write(true).create_new(true).open(config::FILE);
         let mut file = file.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::with_help(
-                format!("{} exists already", config::FILE),
-                "edit it, or move it away first",
+                format!("{} already exists", config::FILE),
+                "edit it, or rename it first",
             ),
             _ => Failure::Disk {
                 message: format!("cannot write {}: {error}", config::FILE),
@@ -35,7 +35,7 @@ impl Args {
         let mut written = vec![config::FILE];
         if self.teams {
             fs::create_dir_all(find_team::FOLDER).map_err(|error| Failure::Disk {
-                message: format!("cannot make {}: {error}", find_team::FOLDER),
+                message: format!("cannot create {}: {error}", find_team::FOLDER),
                 help: "check that you may write in this folder".into(),
             })?;
             written.push(find_team::FOLDER);

@@ -48,7 +48,7 @@ pub fn print(result: &Result<MutationReport, MeasureError>, out: &mut impl Write
     }
     match report.untested {
         0 => writeln!(out)?,
-        more => writeln!(out, "; {more} more were not tried in the time given")?,
+        more => writeln!(out, "; {more} more were not tried within the time limit")?,
     }
     for survivor in report.survivors() {
         let place = format!("{}:{}", survivor.file, survivor.line);
