@@ -85,7 +85,11 @@ fn open_question(question: &Question) -> OpenQuestion {
     let (facts, asked) = question.facts_and_question(|path| format!("{path} in the session folder."));
     OpenQuestion {
         id: question.id,
-        question: if facts.is_empty() { asked.to_owned() } else { format!("{facts}\n{asked}") },
+        question: if facts.is_empty() {
+            asked.to_owned()
+        } else {
+            format!("{facts}\n{asked}")
+        },
         options,
         open,
         documents: question.documents.clone(),
@@ -146,7 +150,10 @@ pub fn forget(dir: &SessionDir) {
 
 /// Writes the answer to a question.
 pub fn answer(dir: &SessionDir, asked: &OpenQuestion, written: WrittenAnswer) -> Result<(), SessionError> {
-    let answered = Answered { id: asked.id, written };
+    let answered = Answered {
+        id: asked.id,
+        written,
+    };
     let text = serde_json::to_vec(&answered).expect("plain data");
     atomic::write_volatile(&dir.answer_file(), &text)
 }

@@ -25,8 +25,8 @@ pub use action::{
 };
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, CheckFindings, CheckOutcome, GivenAnswer, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
-    StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
+    Answer, CheckFindings, CheckOutcome, GivenAnswer, Input, MergeOutcome, OutputMode, RecoveredReport,
+    SpawnError, StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
 pub use policy::complete_report;
@@ -299,7 +299,11 @@ impl Engine {
             timeout,
         };
         let (facts, asked) = question.facts_and_question(str::to_owned);
-        let text = if facts.is_empty() { asked.to_owned() } else { format!("{facts}\n{asked}") };
+        let text = if facts.is_empty() {
+            asked.to_owned()
+        } else {
+            format!("{facts}\n{asked}")
+        };
         self.record(Event::Asked { question: id, text });
         self.out.push(Action::Ask(question));
         id

@@ -6,7 +6,7 @@ use super::ledger::TaskProgress;
 use super::policy::Course;
 use super::{AskMode, Engine, Mode};
 use crate::budget::ReachedLimit;
-use crate::event::{Event, RunOutcome, Status};
+use crate::event::{AnsweredBy, Event, RunOutcome, Status};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Position;
 use std::collections::VecDeque;
@@ -314,7 +314,7 @@ impl Engine {
         if let Mode::AwaitingAnswer { question, since } = self.mode
             && self.now.since(since) >= self.ledger.team.limits.person
         {
-            self.answered(question, Answer::Abort);
+            self.answered(question, GivenAnswer::by(AnsweredBy::Nobody, Answer::Abort));
         }
     }
 

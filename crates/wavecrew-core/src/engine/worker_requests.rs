@@ -3,9 +3,8 @@
 
 use super::action::{Action, Permission, QuestionKind, Reply};
 use super::input::{Answer, GivenAnswer, WorkerId, WorkerRequest};
-use crate::event::AnsweredBy;
 use super::{AskMode, Engine};
-use crate::event::Event;
+use crate::event::AnsweredBy;
 use crate::time::{Timestamp, human};
 use std::time::Duration;
 

@@ -292,11 +292,11 @@ pub enum AnsweredBy {
 impl AnsweredBy {
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Person => "by a person",
-            Self::Browser => "by a person in the browser",
-            Self::Client => "by an MCP client",
-            Self::YesFlag => "by -y",
-            Self::Nobody => "because nobody answered",
+            Self::Person => "a person",
+            Self::Browser => "a person in the browser",
+            Self::Client => "an MCP client",
+            Self::YesFlag => "-y",
+            Self::Nobody => "nobody",
         }
     }
 }

@@ -56,15 +56,17 @@ fn decisions(text: &mut String, ledger: &Ledger) {
     if shown.is_empty() {
         return;
     }
-    text.push_str("\n## Decisions\n\n| Task | Round | Decision | Why |\n| --- | --- | --- | --- |\n");
+    text.push_str(
+        "\n## Decisions\n\n| Task | Round | Decision | By | Why |\n| --- | --- | --- | --- | --- |\n",
+    );
     for decision in shown {
-        let by = decision.decided_by.map(AnsweredBy::as_str).unwrap_or_default();
+        let by = decision.decided_by.map_or("rule", AnsweredBy::as_str);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} |",
+            "| {} | {} | {} | {by} | {} |",
             decision.task,
             decision.round,
-            format!("{} {by}", decision.outcome.as_str()).trim_end(),
+            decision.outcome.as_str(),
             one_line(&decision.why).replace('|', "\\|")
         );
     }

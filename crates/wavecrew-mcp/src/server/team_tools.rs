@@ -78,6 +78,8 @@ impl ServerTool for TeamAnswer {
     const DESCRIPTION: &'static str = "Answer the open question of a session with one of its options.";
 
     async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
-        server.teams.answer(&self.session, &self.answer, self.remark.as_deref())
+        server
+            .teams
+            .answer(&self.session, &self.answer, self.remark.as_deref())
     }
 }

@@ -75,7 +75,11 @@ impl CsvFile {
         let lost = plan::unresolvable_deps(&plan, team, |id| {
             File::open(session.interactive_result(id)).is_ok()
         });
-        if lost.is_empty() { Ok((plan, warnings)) } else { Err(lost) }
+        if lost.is_empty() {
+            Ok((plan, warnings))
+        } else {
+            Err(lost)
+        }
     }
 
     pub fn name(&self) -> String {

@@ -71,9 +71,12 @@ fn decided(decision: &PolicyDecision) -> (Weight, String) {
         }
     };
     let (task, outcome) = (&decision.task, decision.outcome.as_str());
-    let by = decision.decided_by.map(|by| format!(" {}", by.as_str()));
+    let by = decision.decided_by.map(|by| format!(" by {}", by.as_str()));
     let by = by.unwrap_or_default();
-    (weight, format!("{task}: {outcome}{by}: {}", one_line(&decision.why)))
+    (
+        weight,
+        format!("{task}: {outcome}{by}: {}", one_line(&decision.why)),
+    )
 }
 
 /// The line of an event that people should see.

@@ -328,8 +328,9 @@ fn example_tables_of_the_built_in_teams_have_their_printed_waves() {
 #[test]
 fn a_lost_result_of_an_interactive_task_is_refused() {
     let sandbox = with_table(
-        "id,title,description,role,deps,exec_mode,status\nCHECKPOINT-001,t,d,supervisor,,interactive,completed\n\
-         DRAFT-001,t,d,writer,CHECKPOINT-001,csv-wave,pending\n",
+        "id,title,description,role,pipeline_phase,deps,context_from,exec_mode,status\n\
+         CHECKPOINT-001,t,d,supervisor,checkpoint,,,interactive,completed\n\
+         DRAFT-001,t,d,writer,product-brief,CHECKPOINT-001,,csv-wave,pending\n",
     );
     let words = "validate tasks.csv --team lifecycle";
     let message = "Cross-mechanism dependency unresolvable: CHECKPOINT-001";

@@ -85,7 +85,10 @@ impl ProblemLog<'_> {
 
     /// Whether the row names this id as a dependency too, where it is reported.
     fn is_dep(&self, task: TaskIx, id: &str) -> bool {
-        let deps = self.places.deps.map(|column| self.sheet.cell(task.index(), column));
+        let deps = self
+            .places
+            .deps
+            .map(|column| self.sheet.cell(task.index(), column));
         deps.is_some_and(|deps| deps.split(';').any(|dep| dep.trim() == id))
     }
 

@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
-    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, Input, Ledger, Options, RecoveredReport,
-    StopKind, TaskProgress, WorkerId, GivenAnswer,
+    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, GivenAnswer, Input, Ledger, Options,
+    RecoveredReport, StopKind, TaskProgress, WorkerId,
 };
-use wavecrew_core::event::{AnsweredBy, Event, Policy, PolicyOutcome, RunOutcome, Status, StopReason, Verdict};
+use wavecrew_core::event::{
+    AnsweredBy, Event, Policy, PolicyOutcome, RunOutcome, Status, StopReason, Verdict,
+};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
