@@ -1,6 +1,5 @@
 //! Decisions of checkpoints and gates.
 
-use super::score::gates_after;
 use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
 use crate::event::{Policy, PolicyOutcome, TaskResult};
@@ -17,7 +16,7 @@ impl Engine {
         if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
             return Some(self.at_checkpoint(task, checkpoint, result));
         }
-        if let Some(gate) = gates_after(team, plan.id(task)).next() {
+        if let Some(gate) = team.gates_after(plan.id(task)).next() {
             return Some(self.at_gate(task, gate, result));
         }
         if let Some(result) = self.round_result(task) {
