@@ -79,7 +79,9 @@ fn cases_of(framework: &'static str, text: &str) -> Vec<TestingCase> {
     let head = parts.next().unwrap_or_default();
     let project = blocks(head, "$ ");
     let pieces: BTreeMap<String, String> = blocks(head, "& ").into_iter().collect();
-    parts.map(|text| case(framework, text, &project, &pieces)).collect()
+    parts
+        .map(|text| case(framework, text, &project, &pieces))
+        .collect()
 }
 
 /// The named blocks of the head that begin with a mark.

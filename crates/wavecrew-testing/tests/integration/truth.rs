@@ -95,7 +95,10 @@ fn print_table(held: &[Held]) {
         "| suite | caught | flagged | missed | accepted | asked | refused | seconds |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
     );
     for (framework, _) in SAMPLE {
-        let own: Vec<&Held> = held.iter().filter(|held| held.case.framework == framework).collect();
+        let own: Vec<&Held> = held
+            .iter()
+            .filter(|held| held.case.framework == framework)
+            .collect();
         let count = |worker: Worker, outcome: Outcome| {
             let is = |held: &&&Held| held.case.worker == worker && held.outcome == outcome;
             own.iter().filter(is).count()
@@ -115,7 +118,11 @@ fn print_table(held: &[Held]) {
 
 /// What the checks make of a worker. `None` when frameworks are skipped.
 fn hold(case: &TestingCase) -> Option<Held> {
-    let files: Vec<(&str, &str)> = case.project.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let files: Vec<(&str, &str)> = case
+        .project
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
     let session = TestSession::new(&files)?;
     session.begin(MutationEffort::Quick);
     let started = Instant::now();
@@ -176,7 +183,11 @@ fn apply(session: &TestSession, edits: &[Edit]) {
             }
             Change::Replace(old, new) => {
                 let text = fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {}", path.display()));
-                assert!(text.contains(old.as_str()), "no {old:?} in {}: {text}", path.display());
+                assert!(
+                    text.contains(old.as_str()),
+                    "no {old:?} in {}: {text}",
+                    path.display()
+                );
                 fs::write(&path, text.replace(old.as_str(), new)).unwrap();
             }
             Change::Delete => fs::remove_file(&path).unwrap(),
