@@ -451,6 +451,13 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
             listed(&redundant)
         ));
     }
+    for why in [DropReason::KillsNothing, DropReason::ReadsSource] {
+        let tests = result.dropped.iter().filter(|test| test.why == why);
+        let names: Vec<String> = tests.map(|test| test.id.to_string()).collect();
+        if !names.is_empty() {
+            text.push_str(&format!("; dropped, each {}: {}", why.description(), listed(&names)));
+        }
+    }
     for (column, measured) in [
         ("pass_rate", Some(&result.delivered.pass_rate)),
         ("coverage_achieved", result.coverage_achieved.as_ref()),
