@@ -455,7 +455,11 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
         let tests = result.dropped.iter().filter(|test| test.why == why);
         let names: Vec<String> = tests.map(|test| test.id.to_string()).collect();
         if !names.is_empty() {
-            text.push_str(&format!("; dropped, each {}: {}", why.description(), listed(&names)));
+            text.push_str(&format!(
+                "; dropped, each {}: {}",
+                why.description(),
+                listed(&names)
+            ));
         }
     }
     for (column, measured) in [

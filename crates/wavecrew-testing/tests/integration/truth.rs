@@ -17,7 +17,7 @@ use wavecrew_testing::rounds;
 use wavecrew_testing::scope::MutationEffort;
 
 /// How many of each framework run at default depth.
-const SAMPLE: [(&str, usize); 3] = [("pytest", 10), ("vitest", 2), ("jest", 2)];
+const SAMPLE: [(&str, usize); 3] = [("pytest", 5), ("vitest", 1), ("jest", 1)];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
