@@ -2,6 +2,7 @@
 //! no processes.
 
 mod assertion;
+mod change;
 mod grammar;
 mod lines;
 mod mutate;
@@ -12,6 +13,7 @@ mod tree;
 mod weakened;
 
 pub use assertion::{Assertion, Strength};
+pub use change::{BodyShape, FunctionShape, functions, same_code};
 pub use grammar::{Grammar, SyntaxError, errors};
 pub use lines::{LineSet, Lines};
 pub use mutate::{Mutant, MutantKind, apply, mutants};

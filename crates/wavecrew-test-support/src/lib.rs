@@ -9,3 +9,4 @@ pub mod fake_model;
 pub mod frameworks;
 pub mod sandbox;
 pub mod truth;
+pub mod truth_code;

@@ -10,6 +10,7 @@ use crate::engine::report::{ReportDoubt, WorkerReport, report_doubt};
 use crate::engine::{Engine, policy};
 use crate::event::{Event, Status, StopReason, Verdict};
 use crate::id::TaskIx;
+use crate::team::Access;
 use std::time::Duration;
 
 /// How long a worker that has reported may take to end by itself.
@@ -187,9 +188,9 @@ impl Engine {
         let now = self.now;
         let task = self.live[&worker].task;
         let team = &self.ledger.team;
-        let owes = team
-            .role(self.ledger.plan().role(task))
-            .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
+        let owes = team.role(self.ledger.plan().role(task)).is_some_and(|role| {
+            !role.owes.is_empty() || role.check.is_some() || role.access != Access::Source
+        });
         let names_files = || {
             claim::reported_paths(team, &report.result.outputs)
                 .next()
@@ -255,7 +256,7 @@ impl Engine {
     }
 
     /// Asks the worker about something that is in doubt; false when it was asked before or cannot be asked.
-    fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
+    pub(super) fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
         let message = format!(
             "Your work cannot be verified as it is: {reason}\n\
              Correct this and report again. If it is right as it is, report again unchanged: it then counts as \
