@@ -10,7 +10,6 @@ use crate::engine::report::{ReportDoubt, WorkerReport, report_doubt};
 use crate::engine::{Engine, policy};
 use crate::event::{Event, Status, StopReason, Verdict};
 use crate::id::TaskIx;
-use crate::team::Access;
 use std::time::Duration;
 
 /// How long a worker that has reported may take to end by itself.
@@ -188,9 +187,8 @@ impl Engine {
         let now = self.now;
         let task = self.live[&worker].task;
         let team = &self.ledger.team;
-        let owes = team.role(self.ledger.plan().role(task)).is_some_and(|role| {
-            !role.owes.is_empty() || role.check.is_some() || role.access != Access::Source
-        });
+        let owes = team.role(self.ledger.plan().role(task))
+            .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
         let names_files = || {
             claim::reported_paths(team, &report.result.outputs)
                 .next()
