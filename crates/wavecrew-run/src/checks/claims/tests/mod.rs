@@ -306,9 +306,10 @@ fn unreadable_files() {
         WRITER,
         "send back: `spec/DOC-1 ü.md` cannot be searched for: Too many levels of symbolic links (os error 40)",
     );
-    Sandbox::new()
-        .file("spec/DOC-1 ü.md/inner", "x")
-        .expect(WRITER, "send back: `spec/DOC-1 ü.md` is a folder, a file is needed");
+    Sandbox::new().file("spec/DOC-1 ü.md/inner", "x").expect(
+        WRITER,
+        "send back: `spec/DOC-1 ü.md` is a folder, a file is needed",
+    );
     let sandbox = Sandbox::new();
     pipe(&sandbox.session().join("keep.bin"));
     sandbox.expect(KEEPER, "send back: `keep.bin` is not a regular file");

@@ -68,7 +68,10 @@ fn reported_paths() {
     assert!(verdict.contains("cannot be read"), "{verdict}");
     let many = "keep.bin;".repeat(MAX_PATHS + 1);
     let verdict = sandbox.verdict(KEEPER, &[("test_files", &many)]);
-    assert_eq!(verdict, "send back: more than 10000 paths are reported: name fewer");
+    assert_eq!(
+        verdict,
+        "send back: more than 10000 paths are reported: name fewer"
+    );
 }
 
 #[test]
