@@ -187,7 +187,8 @@ impl Engine {
         let now = self.now;
         let task = self.live[&worker].task;
         let team = &self.ledger.team;
-        let owes = team.role(self.ledger.plan().role(task))
+        let owes = team
+            .role(self.ledger.plan().role(task))
             .is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
         let names_files = || {
             claim::reported_paths(team, &report.result.outputs)
