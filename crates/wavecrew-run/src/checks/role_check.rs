@@ -63,6 +63,15 @@ impl Driver<'_> {
         ] {
             command_line.extend([flag.to_owned(), value.to_owned()]);
         }
+        let base = self.session.info.base_commit.iter().map(|base| ("--base", base));
+        let states = self
+            .guards
+            .known_states
+            .iter()
+            .map(|state| ("--known-state", state));
+        for (flag, value) in base.chain(states) {
+            command_line.extend([flag.to_owned(), value.clone()]);
+        }
         let program = CheckProgram {
             task,
             command_line,

@@ -16,6 +16,7 @@ mod shutdown;
 pub use reporter::{Reporter, Running};
 
 use crate::agent_files::AgentFiles;
+use crate::checks::guard::Guards;
 use crate::checks::program::RunningCheck;
 use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::session::OpenSession;
@@ -91,6 +92,7 @@ pub struct Driver<'a> {
     pub(crate) next_key: u64,
     /// Since when at most one worker has been running.
     pub(crate) alone_since: SystemTime,
+    pub(crate) guards: Guards,
     /// Checks by the key of their process.
     pub(crate) checks: HashMap<u64, RunningCheck>,
     pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::ProcessExit)>,
@@ -185,6 +187,7 @@ impl<'a> Driver<'a> {
             unwatched: VecDeque::new(),
             next_key: 1,
             alone_since: UNIX_EPOCH,
+            guards: Guards::default(),
             checks: HashMap::new(),
             check_exits,
             inputs: VecDeque::new(),
