@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,9 @@ def measure(program, project, log):
         "seconds": round(time.monotonic() - started),
         "peak_mb": round(peak / 2**20),
     }
+    covered = re.search(r"own tests cover ([\d.]+) %", log.read_text(errors="replace"))
+    if covered:
+        figures["own_coverage"] = float(covered[1])
     sessions = [path.parent for path in project.glob(".workflow/.csv-wave/*/session.json")]
     for session in sessions:
         figures |= session_figures(session)
@@ -97,24 +101,39 @@ def session_figures(session):
     return figures
 
 
-def one(program, home, package):
-    """Measures a package with its own tests and without them."""
-    folder = home / f"{package['registry']}-{package['name'].replace('/', '-')}-{package['version']}"
-    result_file = folder / "result.json"
-    result = json.loads(result_file.read_text()) if result_file.exists() else {}
-    if result.get("complete"):
-        return
-    project = folder / "project"
+def folder_of(home, package):
+    return home / f"{package['registry']}-{package['name'].replace('/', '-')}-{package['version']}"
+
+
+def prepare(folder, package):
+    """Downloads and installs a package, unless that was done. Returns what went wrong, if anything."""
+    if (folder / "ready").exists():
+        return None
     try:
         archive = registry.download(package["registry"], package["name"], package["version"], folder / "archive")
-        registry.unpack(archive, project)
-        registry.make_environment(package["registry"], project, package["extras"])
+        registry.unpack(archive, folder / "project")
+        registry.make_environment(package["registry"], folder / "project", package["extras"])
     except (RuntimeError, OSError) as error:
-        result_file.parent.mkdir(parents=True, exist_ok=True)
-        result_file.write_text(json.dumps(package | {"error": str(error)}, indent=2))
         print(f"{package['name']}: {error}", file=sys.stderr)
+        return str(error)
+    (folder / "ready").touch()
+    return None
+
+
+def one(program, folder, package):
+    """Measures a package with its own tests and without them."""
+    result_file = folder / "result.json"
+    if result_file.exists() and json.loads(result_file.read_text()).get("complete"):
         return
+    folder.mkdir(parents=True, exist_ok=True)
     result = {key: package[key] for key in ("registry", "name", "version", "set")}
+    error = prepare(folder, package)
+    if error:
+        result_file.write_text(json.dumps(result | {"error": error}, indent=2) + "\n")
+        return
+    # A second start needs a fresh copy: the own tests are removed below.
+    (folder / "ready").unlink()
+    project = folder / "project"
     result["as_delivered"] = measure(program, project, folder / "as-delivered.log")
     keep(project, folder / "as-delivered")
     result["own_test_files"] = registry.remove_tests(project)
@@ -130,7 +149,7 @@ def keep(project, folder):
     shutil.rmtree(folder, ignore_errors=True)
     if (project / ".workflow").exists():
         shutil.copytree(
-            project / ".workflow", folder, symlinks=True, ignore=shutil.ignore_patterns("copies", "copy", "node_modules", ".venv")
+            project / ".workflow", folder, symlinks=True, ignore=shutil.ignore_patterns("tree", "rounds", "node_modules", ".venv")
         )
 
 
@@ -139,19 +158,24 @@ def main():
     arguments.add_argument("program")
     arguments.add_argument("home", type=Path)
     arguments.add_argument("--set", choices=["tuning", "reported"])
+    arguments.add_argument("--prepare", action="store_true", help="only download and install the packages")
     arguments.add_argument("--table", action="store_true", help="only write the table from existing results")
     arguments.add_argument("--output", type=Path, default=HERE / "../../docs/reference/real-packages.md")
     arguments.add_argument("names", nargs="*")
-    options = arguments.parse_args()
+    options = arguments.parse_intermixed_args()
     chosen = [
         package
         for package in packages()
         if options.set in (None, package["set"]) and (not options.names or package["name"] in options.names)
     ]
+    if options.prepare:
+        for package in chosen:
+            prepare(folder_of(options.home, package), package)
+        return
     if not options.table:
         for number, package in enumerate(chosen, 1):
             print(f"{number}/{len(chosen)} {package['registry']} {package['name']} {package['version']}", flush=True)
-            one(options.program, options.home, package)
+            one(options.program, folder_of(options.home, package), package)
     table.write(options.home, chosen, options.output)
 
 

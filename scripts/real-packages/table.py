@@ -26,6 +26,8 @@ def cells(run):
     minutes = f"{run['seconds'] // 60}:{run['seconds'] % 60:02}"
     memory = f"{run['peak_mb']}"
     summary = run.get("summary")
+    if not summary and "own_coverage" in run:
+        return ["met", f"{run['own_coverage']:g}", "", "", minutes, memory]
     if not summary:
         return ["0", "", "", "", minutes, memory]
     before, after = (percent(summary[f"coverage_{when}"]) for when in ("before", "after"))
@@ -58,7 +60,7 @@ def section(title, measured):
             lines.append(f"| {name} | could not be installed |" + " |" * (len(heads) - 2))
             continue
         run = result["as_delivered"]
-        row = [name, str(run.get("modules", "?")), *cells(run), *cells(result.get("without_tests"))]
+        row = [name, str((main_run(result) or run).get("modules", "?")), *cells(run), *cells(result.get("without_tests"))]
         lines.append("| " + " | ".join(row) + " |")
     return lines
 
@@ -66,12 +68,8 @@ def section(title, measured):
 def summary(measured):
     """The figures over all packages, against the goals."""
     installed = [result for result in measured if "error" not in result]
-    kept = met = 0
-    for result in installed:
-        runs = [run for run in (result["as_delivered"], result.get("without_tests")) if run]
-        kept += any((run.get("summary") or {}).get("kept_tests") for run in runs)
-        met += result["as_delivered"]["exit"] == 0
     runs = [run for run in map(main_run, installed) if run]
+    kept = sum(bool((run.get("summary") or {}).get("kept_tests")) for run in runs)
     coverage = [(run.get("summary") or {}).get("coverage_after") or 0 for run in runs]
     small = [run for result in installed for run in (result["as_delivered"], result.get("without_tests")) if run]
     small = [run for run in small if run.get("modules", 0) <= 30]
@@ -84,11 +82,11 @@ def summary(measured):
         "| figure | goal | measured |",
         "| --- | --- | --- |",
         f"| packages measured | | {len(installed)} |",
-        f"| with kept tests | 95 % | {kept} of {len(installed)} |",
-        f"| line coverage without own tests, median | 80 % | {median:g} % |",
+        f"| kept tests, own tests removed | 95 % | {kept} of {len(runs)} |",
+        f"| line coverage, own tests removed, median | 80 % | {median:g} % |",
         f"| longest run up to 30 modules | 10 min | {longest // 60}:{longest % 60:02} min ({late} runs over 10 min) |",
         f"| most memory up to 30 modules | | {memory} MB |",
-        f"| suspected defects without own tests | | {defects} |",
+        f"| suspected defects, own tests removed | | {defects} |",
         "",
     ]
 

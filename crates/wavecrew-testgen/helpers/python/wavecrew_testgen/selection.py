@@ -1,6 +1,7 @@
 """Selects the cases worth a test: those that reach something no other does, and those that kill a mutant."""
 import heapq
 import itertools
+import re
 
 from .module_mutants import run_module_mutants
 from .mutants import Applied, find_mutants
@@ -11,7 +12,10 @@ BATCH = 40
 ROUNDS = 40
 MAX_TRIES = 75
 MAX_SIMPLIFIED = 30
-SIMPLE_WEIGHT = 25
+SIMPLE_WEIGHT = 8
+# A number that nobody would choose.
+LONG_NUMBER = re.compile(r"\b\d*[1-9]\d*[1-9]\d*[1-9]\d*\b")
+LONG_NUMBER_WEIGHT = 25
 MISUSE = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError")
 
 
@@ -93,6 +97,7 @@ def weight(case, outcome):
     heavy = case.size() + 15 * len(case.steps) + 10 * sum(1 for name, _ in case.args if name is not None)
     for _, source in case.args:
         heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
+        heavy += LONG_NUMBER_WEIGHT * len(LONG_NUMBER.findall(source))
     if outcome.example:
         heavy -= 60  # somebody wrote it as an example
     if is_unintended_error(outcome):
