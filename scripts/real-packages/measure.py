@@ -20,16 +20,8 @@ LONGEST = 30 * 60
 
 def packages():
     """The pinned packages: registry, name, version, set, and what else their tests need."""
-    for line in (HERE / "packages.txt").read_text().splitlines():
-        words = line.partition("#")[0].split()
-        if words:
-            yield {
-                "registry": words[0],
-                "name": words[1],
-                "version": words[2],
-                "set": words[3],
-                "extras": words[4:],
-            }
+    for source, name, version, group, *extras in registry.pinned(HERE / "packages.txt"):
+        yield {"registry": source, "name": name, "version": version, "set": group, "extras": extras}
 
 
 def memory_of_tree(root):

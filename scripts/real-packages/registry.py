@@ -1,4 +1,6 @@
-"""Downloads pinned source distributions from PyPI and npm, and makes an environment in which they run."""
+"""Downloads pinned source distributions from PyPI and npm, and makes an environment in which they run.
+
+`registry.py LIST FOLDER` downloads and unpacks those of a list, each as `FOLDER/NAME`."""
 
 import hashlib
 import html
@@ -81,8 +83,8 @@ def make_environment(registry, project, extras):
         options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--legacy-peer-deps"]
         run(["npm", "install", *options], project)
         return
-    run([sys.executable, "-m", "venv", ".venv"], project)
-    pip = [".venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run([sys.executable, "-m", "venv", "--without-pip", ".venv"], project)
+    pip = [sys.executable, "-m", "pip", "--python", ".venv/bin/python", "install", "--quiet", "--no-compile"]
     run([*pip, "-r", FRAMEWORKS / "requirements.txt", *extras], project)
     run([*pip, "-e", "."], project)
 
@@ -98,3 +100,18 @@ def remove_tests(project):
             path.unlink()
             removed += path.suffix in {".py", ".js", ".cjs", ".mjs", ".ts", ".jsx", ".tsx"}
     return removed
+
+
+def pinned(file):
+    """The lines of a list of packages, as words."""
+    lines = (line.partition("#")[0].split() for line in Path(file).read_text().splitlines())
+    return [words for words in lines if words]
+
+
+def main(packages, folder):
+    for source, name, version, *_ in pinned(packages):
+        unpack(download(source, name, version, Path(folder, "archives")), Path(folder, name))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -380,15 +380,16 @@ fn verdict(
 }
 
 /// Why the offline agent's next round would gain next to nothing: its search found little in the last one.
-fn exhausted(case: &Case<'_>, covered: Option<f64>) -> Option<String> {
+fn exhausted(case: &Case<'_>, result: &RunResult, covered: Option<f64>, weak: bool) -> Option<String> {
     let searched = SessionPaths::at(case.session).generated_modules(case.layer);
     let earlier = rounds::history(case.session, case.layer, case.task, case.attempt);
-    let earlier = earlier
-        .iter()
-        .filter_map(|run| run.coverage_achieved.as_ref()?.parse::<f64>().ok());
-    let gain = covered? - earlier.reduce(f64::max)?;
-    (searched.is_file() && gain < LEAST_GAIN)
-        .then(|| format!("the last round gained {:.1} points", gain.max(0.0)))
+    // More tests may kill more mutants.
+    if !searched.is_file() || (weak && earlier.last()?.delivered.tests < result.delivered.tests) {
+        return None;
+    }
+    let figure = |run: &RunResult| run.coverage_achieved.as_ref()?.parse::<f64>().ok();
+    let gain = covered? - earlier.iter().filter_map(figure).reduce(f64::max)?;
+    (gain < LEAST_GAIN).then(|| format!("the last round gained {:.1} points", gain.max(0.0)))
 }
 
 /// Runs the project's own tests together with the new ones: what passed before must still pass.

@@ -132,7 +132,7 @@ class Selection:
         """The cases worth keeping. `more` is a pair of `ModuleCopies` and module mutants."""
         search = self.search
         pool = search.pool
-        for case in [case for case in pool if is_misuse(pool[case]) or is_private(case) and pool[case].odd]:
+        for case in [case for case in pool if self._is_worthless(case)]:
             del pool[case]
             search.by_target[case.target].remove(case)
         self.kept = covering_cases(pool, self.lines)
@@ -155,6 +155,11 @@ class Selection:
         finally:
             self.runner.seconds = slow
         return self.kept
+
+    def _is_worthless(self, case):
+        """Whether nobody relies on it: misuse, and what private functions do with odd input."""
+        outcome = self.search.pool[case]
+        return is_misuse(outcome) or is_private(case) and (outcome.odd or is_unintended_error(outcome))
 
     def _simplify_kept(self):
         """Simplifies the kept cases, as long as each still reaches what only it reaches."""
