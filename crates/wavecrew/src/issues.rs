@@ -20,7 +20,7 @@ pub struct IssueFlags {
     /// Create an issue with this text and work on it
     #[arg(long, value_name = "TEXT", conflicts_with = "plan_file")]
     pub text: Option<String>,
-    /// Create issues from the phases and check lists of a Markdown plan
+    /// Create issues from the phases and checklists of a Markdown plan
     #[arg(long = "plan", id = "plan_file", value_name = "FILE")]
     pub plan: Option<PathBuf>,
     /// Agent that implements; `auto` chooses an installed one [default: the run's agent]
@@ -294,7 +294,7 @@ pub fn planned(file: &Path) -> Result<Vec<(Issue, Vec<usize>)>, Failure> {
     let issues = read_plan(&text).map_err(|problem| {
         Failure::with_help(
             format!("{}: {problem}", file.display()),
-            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a check list (`- [ ] Do it`)",
+            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a checklist (`- [ ] Do it`)",
         )
     })?;
     let issue = |planned: wavecrew_core::issue::Planned| {
