@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the test frameworks that the measuring tests run, pinned by frameworks/, and prints the folder that holds them:
-# `venv` with pytest and coverage.py, `node_modules` with vitest and jest. Everything lands in a cache folder outside the
-# tree; a second call only prints.
+# `venv` with pytest and coverage.py, `node_modules` with vitest and jest, `packages` with source distributions. Everything
+# lands in a cache folder outside the tree; a second call only prints.
 #
 #   WAVECREW_FRAMEWORKS_DIR    where to install (default: ~/.cache/wavecrew/frameworks)
 #   WAVECREW_SKIP_FRAMEWORKS=1 install nothing
@@ -20,11 +20,12 @@ for program in npm python3; do
 done
 
 pins=$(cd "$(dirname "$0")/frameworks" && pwd)
+registry=$(cd "$(dirname "$0")/real-packages" && pwd)/registry.py
 root=${WAVECREW_FRAMEWORKS_DIR:-$HOME/.cache/wavecrew/frameworks}
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
 # The set is named after this script and its pins, so that a changed pin is a new set and a half-made set is never used.
-set_name=$(cat "$0" "$pins/package.json" "$pins/package-lock.json" "$pins/requirements.txt" | cksum | tr ' ' '-')
+set_name=$(cat "$0" "$pins/package.json" "$pins/package-lock.json" "$pins/requirements.txt" "$pins/packages.txt" | cksum | tr ' ' '-')
 home=$root/$set_name
 
 if [ ! -e "$home/complete" ]; then
@@ -47,6 +48,7 @@ if [ ! -e "$home/complete" ]; then
     python3 -m venv venv >>install.log 2>&1 || failed "python3 -m venv"
     venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt >>install.log 2>&1 ||
         failed "pip install"
+    python3 "$registry" "$pins/packages.txt" packages >>install.log 2>&1 || failed "download of packages"
     touch complete
 fi
 ln -sfn "$set_name" "$root/current"

@@ -9,11 +9,23 @@ use std::path::Path;
 use wavecrew_agents::{cli, named_program};
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::Plan;
-use wavecrew_core::team::{CheckKind, Role, Team};
+use wavecrew_core::team::{CheckKind, Role, Scope, Team};
 use wavecrew_run::agent_name::{AgentError, OFFLINE, by_name, preferred};
 use wavecrew_run::installed::{find, find_program, installed};
 use wavecrew_run::recording::PREFIX;
 use wavecrew_testing::offline_agent;
+
+/// The pipeline of a team's smallest changes, if the offline agent writes its tests: to that agent, the further layers of the
+/// larger pipelines are the same tests again.
+pub fn pipeline_for_offline(team: &Team, choice: &AgentChoice) -> Option<String> {
+    let Some(Scope::Changes { steps, .. }) = &team.scope else {
+        return None;
+    };
+    let generates = |role: &&Role| role.check == Some(CheckKind::GeneratedTests);
+    let generator = team.roles.iter().find(generates)?;
+    let smallest = &steps.first()?.pipeline;
+    (choice.for_role(&generator.name) == OFFLINE).then(|| smallest.clone())
+}
 
 /// An agent, and why it was chosen.
 pub struct Chosen {

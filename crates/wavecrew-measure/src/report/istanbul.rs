@@ -14,9 +14,10 @@ struct File {
     path: String,
     #[serde(rename = "statementMap")]
     statement_map: BTreeMap<String, Span>,
-    s: BTreeMap<String, u64>,
+    /// Tools that subtract ranges from each other write -1 for what never ran.
+    s: BTreeMap<String, i64>,
     #[serde(default)]
-    b: BTreeMap<String, Vec<u64>>,
+    b: BTreeMap<String, Vec<i64>>,
     #[serde(rename = "branchMap", default)]
     branch_map: BTreeMap<String, Branch>,
 }
@@ -75,7 +76,7 @@ pub(crate) fn covered_points(report: &[u8]) -> Result<Vec<(String, u32, PointKin
 fn hits(file: &File) -> Hits {
     let mut lines: BTreeMap<u32, u64> = BTreeMap::new();
     for (key, span) in &file.statement_map {
-        let count = file.s.get(key).copied().unwrap_or(0);
+        let count = u64::try_from(file.s.get(key).copied().unwrap_or(0)).unwrap_or(0);
         let line = lines.entry(span.start.line).or_default();
         *line = (*line).max(count);
     }

@@ -203,6 +203,14 @@ fn istanbul() {
 }
 
 #[test]
+fn a_negative_count_means_that_nothing_ran() {
+    let report = br#"{"/a.js": {"path": "/a.js",
+        "statementMap": {"0": {"start": {"line": 1}}, "1": {"start": {"line": 2}}}, "s": {"0": 1, "1": -1},
+        "branchMap": {"0": {"loc": {"start": {"line": 2}}}}, "b": {"0": [-1, 1]}}}"#;
+    assert_eq!(figures(CoverageFormat::Istanbul, report), ["/a.js 1/2 1/2 [2]"]);
+}
+
+#[test]
 fn llvm_cov_json_has_the_lines_of_its_lcov() {
     let json = CoverageFormat::LlvmCov.parse(sample!("llvm-cov.json")).unwrap();
     let lcov = CoverageFormat::Lcov.parse(sample!("llvm-cov.lcov")).unwrap();

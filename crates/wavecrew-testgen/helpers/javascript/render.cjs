@@ -146,13 +146,14 @@ function render(search) {
       const made = testBody(found, search);
       if (made === null) continue;
       const label = withoutSubject(target.expression, search);
+      const inner = made.lines.map((line) => `    ${line}`).join('\n');
+      if (tests.some((test) => test.group === label && test.inner === inner)) continue;
       const isFree = (one) => one !== undefined && !titles.has(`${label} > ${one}`);
       // Titles that would be equal name the arguments of the calls too.
       let title = [made.title, made.longerTitle].find(isFree);
       for (let n = 2; title === undefined; n += 1) title = [`${made.longerTitle || made.title} (${n})`].find(isFree);
       titles.add(`${label} > ${title}`);
-      const inner = made.lines.map((line) => `    ${line}`).join('\n');
-      tests.push({ group: label, title, text: `  it(${quotedTitle(title)}, ${made.isAsync ? 'async ' : ''}() => {\n${inner}\n  });` });
+      tests.push({ group: label, title, inner, text: `  it(${quotedTitle(title)}, ${made.isAsync ? 'async ' : ''}() => {\n${inner}\n  });` });
       // Import names that arguments mention as well.
       const mentioned = `${target.expression} ${found.factory ? found.factory.expression : ''} ${found.args.join(' ')} ${found.steps.map((step) => step.args.join(' ')).join(' ')}`;
       used.push(...namesIn(mentioned));

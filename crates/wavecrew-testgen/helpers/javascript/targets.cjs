@@ -6,6 +6,14 @@ const { signature } = require('./parameters.cjs');
 
 const plain = /^[A-Za-z_$][\w$]*$/;
 
+// Whether an export is the same function as another one that has its own name, or comes first.
+function isAlias(subject, name) {
+  const value = subject[name];
+  if (typeof value !== 'function') return false;
+  const names = Object.keys(subject).filter((other) => plain.test(other) && other !== 'default' && subject[other] === value);
+  return name !== (names.find((other) => other === value.name) || names[0]);
+}
+
 function findTargets(subject, plan) {
   const found = [];
   const add = (entry) => found.push(entry);
@@ -41,6 +49,7 @@ function findTargets(subject, plan) {
     if (!plain.test(name) || name === '__esModule') continue;
     // A named export is not tested again through the default export.
     if (name === 'default' && Object.keys(subject).some((other) => other !== 'default' && subject[other] === subject.default)) continue;
+    if (name !== 'default' && isAlias(subject, name)) continue;
     visit(name, subject[name], `subject.${name}`, 0);
   }
   addFactories(found);

@@ -24,12 +24,14 @@ use crate::result::{LayerCoverage, RunResult, SuiteFigures};
 use crate::rounds;
 use crate::select::{self, DropReason, Dropped, dropped_tests};
 use crate::summary::Summary;
-use wavecrew_core::event::Verdict;
-
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::event::Verdict;
+use wavecrew_session::SessionPaths;
 
 /// How often failing tests are dropped before the suite is given up: a test may pass only after another one.
 const CUTS: usize = 3;
+/// A round of the offline agent that gains fewer points of coverage is its last one.
+const LEAST_GAIN: f64 = 1.0;
 
 pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     with_integrity(environment, case, check_run)
@@ -58,6 +60,13 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
             case.layer
         )));
     }
+    if let Some(result) = before
+        .as_ref()
+        .filter(|result| is_measured(case, &folder, result))
+    {
+        let text = feedback::write(environment, case, &folder, result)?;
+        return verdict(environment, case, result, text);
+    }
     let result = measure(environment, case, &folder, before.as_ref())?;
     if let Some(reason) = changed_by_tests(environment)? {
         return Ok(CheckReport::contradicted(reason));
@@ -75,6 +84,14 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     quarantine(case, &folder, &result)?;
     let text = feedback::write(environment, case, &folder, &result)?;
     verdict(environment, case, &result, text)
+}
+
+/// Whether the result is that of the same tests in the same attempt: the worker has changed nothing.
+fn is_measured(case: &Case<'_>, folder: &Path, result: &RunResult) -> bool {
+    let fingerprint = |folder: &Path| rounds::fingerprint(folder).ok();
+    let checked = rounds::checked_tests(case.session, case.layer);
+    let same = || fingerprint(folder).is_some_and(|now| Some(now) == fingerprint(&checked));
+    result.task == case.task && result.attempt == case.attempt && case.began.is_some() && same()
 }
 
 /// The result of a layer for which the project's own tests are enough: their coverage counts.
@@ -361,6 +378,11 @@ fn verdict(
         let target = f64::from(min_effectiveness) / 100.0;
         facts.insert("kill_rate_target".to_owned(), target.to_string());
     }
+    facts.extend(
+        exhausted(case, covered)
+            .filter(|_| !weak)
+            .map(|why| ("exhausted".to_owned(), why)),
+    );
     let good =
         result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target) && !weak;
     if !good {
@@ -385,6 +407,19 @@ fn verdict(
         findings,
         ..CheckDetails::default()
     }))
+}
+
+/// Why the offline agent's next round would gain next to nothing: its search found little in the last one.
+fn exhausted(case: &Case<'_>, result: &RunResult, covered: Option<f64>, weak: bool) -> Option<String> {
+    let searched = SessionPaths::at(case.session).generated_modules(case.layer);
+    let earlier = rounds::history(case.session, case.layer, case.task, case.attempt);
+    // More tests may kill more mutants.
+    if !searched.is_file() || (weak && earlier.last()?.delivered.tests < result.delivered.tests) {
+        return None;
+    }
+    let figure = |run: &RunResult| run.coverage_achieved.as_ref()?.parse::<f64>().ok();
+    let gain = covered? - earlier.iter().filter_map(figure).reduce(f64::max)?;
+    (gain < LEAST_GAIN).then(|| format!("the last round gained {:.1} points", gain.max(0.0)))
 }
 
 /// Runs the project's own tests together with the new ones: what passed before must still pass.

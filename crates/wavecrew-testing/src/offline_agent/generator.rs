@@ -54,6 +54,17 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     share_discoveries(task, &modules);
     let untested = untested(task, &modules);
     let list = list(task, &untested)?;
+    let earlier = if written.is_empty() {
+        earlier_files(task)
+    } else {
+        Vec::new()
+    };
+    if !earlier.is_empty() {
+        return Ok(RoleResult {
+            findings: "Nothing new: the tests of the earlier rounds show all that was found.".to_owned(),
+            columns: json!({ "test_files": earlier.join(";") }),
+        });
+    }
     if written.is_empty() && !is_tested_already(task, &modules) {
         return Err(no_tests_error(untested, skipped));
     }
@@ -89,6 +100,16 @@ fn is_tested_already(task: &RoleTask, modules: &[Module]) -> bool {
         |module: &Module| module.calls > 0 || !module.dropped.iter().any(|left| whole(module, left));
     let covered = lines(&task.baseline().coverage()).covered > 0;
     covered && !modules.is_empty() && modules.iter().all(searched)
+}
+
+/// The test files of earlier rounds, relative to the session.
+fn earlier_files(task: &RoleTask) -> Vec<String> {
+    let folder = task.scope.folder(&task.layer).unwrap_or(Path::new(""));
+    let tests = task.result().map(|result| result.tests).unwrap_or_default();
+    let files: BTreeSet<String> = tests.into_iter().map(|test| test.id.file).collect();
+    let in_layer = files.iter().map(|file| folder.join(file));
+    let kept = in_layer.filter(|file| task.session.join(file).is_file());
+    kept.map(|file| file.to_string_lossy().into_owned()).collect()
 }
 
 /// A path relative to the session.

@@ -27,7 +27,7 @@ impl Launch<'_> {
             flags,
             global,
         } = self;
-        let target = args.read(global.quiet)?;
+        let mut target = args.read(global.quiet)?;
         if let Some(prepared) = &target.testing {
             check_scope(prepared, global)?;
         }
@@ -37,6 +37,13 @@ impl Launch<'_> {
         }
         let agent = flags.agent.as_deref().map(agent_choice::from_project);
         let chosen = agent_choice::choose(&target.team, config, agent.as_deref(), &flags.role_agent)?;
+        let smallest = agent_choice::pipeline_for_offline(&target.team, &chosen.choice);
+        if let Some(pipeline) = smallest.filter(|_| !args.names_pipeline())
+            && target.pipeline.as_ref().is_some_and(|chosen| *chosen != pipeline)
+        {
+            target = args.read_as(true, Some(&pipeline))?;
+            target.reason = Some("the offline agent writes unit tests only".to_owned());
+        }
         let record = flags.record.as_deref().map(crate::project::typed);
         if let Some(file) = &record {
             record::check(file, &chosen.choice, None)?;

@@ -99,6 +99,11 @@ impl TargetArgs {
         self.target.as_deref().map(|name| project::typed(Path::new(name)))
     }
 
+    /// Whether the person chose a pipeline.
+    pub fn names_pipeline(&self) -> bool {
+        self.pipeline.is_some()
+    }
+
     pub fn request(&self) -> String {
         self.issues.request(&self.request)
     }

@@ -23,6 +23,8 @@ struct Round<'a> {
     met: bool,
     /// The sum over all targets of the share reached, to compare rounds.
     merit: f64,
+    /// Why another round would gain next to nothing, if the check knows.
+    exhausted: Option<String>,
     figures: String,
 }
 
@@ -42,6 +44,9 @@ impl Engine {
         });
         let step = if round.met {
             PolicyStep::Settle(PolicyOutcome::Pass)
+        } else if let Some(exhausted) = &round.exhausted {
+            why = format!("{why}, {exhausted}: accepted with a warning");
+            PolicyStep::Settle(PolicyOutcome::Accepted)
         } else if rounds < round.max_rounds {
             PolicyStep::Revise(Revision {
                 tasks: self.generators_of(critic, &round),
@@ -208,6 +213,7 @@ impl Engine {
                 measured: columns.into_iter().flatten().filter_map(value).collect(),
                 met,
                 merit,
+                exhausted: result.value("exhausted").map(str::to_owned),
                 figures,
             })
         })

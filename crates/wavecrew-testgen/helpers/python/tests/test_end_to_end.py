@@ -62,6 +62,23 @@ def test_methods_are_called_and_state_is_asserted(generate):
     assert passes(outcome)
 
 
+def test_an_object_that_wraps_a_function_is_called(generate):
+    outcome, text = generate(
+        "import functools\nclass Cached:\n"
+        "    def __init__(self, func):\n        self.func = func\n        self.known = {}\n        functools.update_wrapper(self, func)\n"
+        "    def __call__(self, *args):\n        if args not in self.known:\n            self.known[args] = self.func(*args)\n"
+        "        return self.known[args]\n\n\ndef cached():\n    def decorate(func):\n        return Cached(func)\n    return decorate\n")
+    assert "cached()(abs)" in text and "result(-2) == 2" in text, text
+    assert passes(outcome)
+
+
+def test_numbers_are_round(generate):
+    outcome, text = generate(
+        "def check(maxsize):\n    if maxsize is not None and maxsize < 0:\n        raise ValueError('maxsize must be non-negative')\n    return maxsize\n")
+    assert "check(-1)" in text, text
+    assert passes(outcome)
+
+
 def test_doctest_inputs_are_used_and_disagreeing_ones_are_defects(generate):
     outcome, text = generate(
         'def shout(text):\n    """\n    >>> shout("hello there")\n    \'HELLO THERE!\'\n'

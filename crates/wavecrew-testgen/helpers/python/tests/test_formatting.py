@@ -67,3 +67,17 @@ def test_the_style_of_the_project(tmp_path, settings, source, expected):
 
 def test_the_quotes_of_the_project_are_used():
     assert format_file('a = "b"\nc = "it\'s"\n', Style(88, "'")) == "a = 'b'\nc = \"it's\"\n"
+
+
+def test_a_long_text_of_several_lines_has_one_string_per_line():
+    text = "\n".join("line %d of the table" % number for number in range(4))
+    made = format_file("assert table(1) == %r\n" % text)
+    assert made == (
+        "assert (\n"
+        "    table(1)\n"
+        '    == "line 0 of the table\\n"\n'
+        '    "line 1 of the table\\n"\n'
+        '    "line 2 of the table\\n"\n'
+        '    "line 3 of the table"\n'
+        ")\n"
+    )

@@ -7,20 +7,23 @@ FUNCTION_WORDS = ("f", "fn", "func", "function", "callback", "method", "wrapped"
 
 
 def is_own(value, paths):
-    """Whether a value is a function of the project."""
+    """Whether a value is a function of the project, or an object that wraps a function."""
+    if "__wrapped__" in getattr(value, "__dict__", ()) and isinstance(getattr(type(value), "__call__", None), types.FunctionType):
+        return True
     return isinstance(value, types.FunctionType) and value.__code__.co_filename in paths
 
 
 def decorates(function):
     """Whether a function takes another one, as decorators do."""
-    code = function.__code__
-    return code.co_argcount == 1 and code.co_varnames[0] in FUNCTION_WORDS
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_argcount == 1 and code.co_varnames[0] in FUNCTION_WORDS
 
 
 def plain_calls(function):
     """Argument lists to try, as source text."""
     try:
-        parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+        called = function if isinstance(function, types.FunctionType) else function.__call__
+        parameters = list(inspect.signature(called, follow_wrapped=False).parameters.values())
     except (TypeError, ValueError):
         return ()
     needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

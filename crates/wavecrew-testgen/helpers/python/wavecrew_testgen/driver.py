@@ -321,7 +321,7 @@ class Module:
     def _file_docstring(self):
         commit = self.request.get("commit")
         when = " as of commit %s" % commit if commit else ""
-        first = ABOUT % self.name + "%s (wavecrew offline, seed %d)." % (when, self.request["seed"])
+        first = ABOUT % self.name + when + "."
         return first + "\n\nA failure means that behaviour changed, not that the change is wrong.\n"
 
     def _failing_tests(self, text, name):

@@ -1,11 +1,14 @@
 """Formats test files: the project's quotes, and long lines split at their brackets. Other layout stays as it is."""
 import ast
 import io
+import re
 import tokenize
 
 from .style import DEFAULT_WIDTH, Style
 
 OPENING, CLOSING = "([{", ")]}"
+# A string alone, as an argument or as the expected value.
+TEXT = re.compile(r"""(== |)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(,?)""")
 
 
 def format_file(text, style=Style()):
@@ -59,6 +62,9 @@ def split_line(content, indent, width=DEFAULT_WIDTH):
     """One line as several, each with its indentation."""
     if indent + len(content) <= width:
         return [" " * indent + content]
+    rows = _lines_of_text(content, indent)
+    if rows:
+        return rows
     groups = _groups(content)
     last = groups[-1] if groups else None
     ends = last is not None and content[last[1] + 1:] in ("", ",", ":", "),")
@@ -76,6 +82,22 @@ def split_line(content, indent, width=DEFAULT_WIDTH):
             # A comma after a single part would make it a tuple.
             rows += split_line(part + ("," if len(parts) > 1 or called or head[-1] != "(" else ""), indent + 4, width)
     return [" " * indent + head] + rows + [" " * indent + tail]
+
+
+def _lines_of_text(content, indent):
+    """A text of several lines, one string per line. Nothing for anything else."""
+    found = TEXT.fullmatch(content)
+    if not found:
+        return []
+    before, string, after = found.groups()
+    try:
+        lines = ast.literal_eval(string).splitlines(keepends=True)
+    except (SyntaxError, ValueError):
+        return []
+    if len(lines) < 2 or any(not line.endswith("\n") for line in lines[:-1]):
+        return []
+    strings = [_requoted(repr(line), string[0]) for line in lines]
+    return [" " * indent + row for row in [before + strings[0], *strings[1:-1], strings[-1] + after]]
 
 
 def _is_call(head):

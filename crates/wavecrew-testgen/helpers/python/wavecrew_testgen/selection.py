@@ -1,6 +1,7 @@
 """Selects the cases worth a test: those that reach something no other does, and those that kill a mutant."""
 import heapq
 import itertools
+import re
 
 from .module_mutants import run_module_mutants
 from .mutants import Applied, find_mutants
@@ -11,7 +12,10 @@ BATCH = 40
 ROUNDS = 40
 MAX_TRIES = 75
 MAX_SIMPLIFIED = 30
-SIMPLE_WEIGHT = 25
+SIMPLE_WEIGHT = 8
+# A number that nobody would choose.
+LONG_NUMBER = re.compile(r"\b\d*[1-9]\d*[1-9]\d*[1-9]\d*\b")
+LONG_NUMBER_WEIGHT = 25
 MISUSE = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError")
 
 
@@ -93,6 +97,7 @@ def weight(case, outcome):
     heavy = case.size() + 15 * len(case.steps) + 10 * sum(1 for name, _ in case.args if name is not None)
     for _, source in case.args:
         heavy += 2 * sum(1 for char in source if not (char.isalnum() or char in " '\"_,.-[]()"))
+        heavy += LONG_NUMBER_WEIGHT * len(LONG_NUMBER.findall(source))
     if outcome.example:
         heavy -= 60  # somebody wrote it as an example
     if is_unintended_error(outcome):
@@ -127,7 +132,7 @@ class Selection:
         """The cases worth keeping. `more` is a pair of `ModuleCopies` and module mutants."""
         search = self.search
         pool = search.pool
-        for case in [case for case in pool if is_misuse(pool[case]) or is_private(case) and pool[case].odd]:
+        for case in [case for case in pool if self._is_worthless(case)]:
             del pool[case]
             search.by_target[case.target].remove(case)
         self.kept = covering_cases(pool, self.lines)
@@ -150,6 +155,11 @@ class Selection:
         finally:
             self.runner.seconds = slow
         return self.kept
+
+    def _is_worthless(self, case):
+        """Whether nobody relies on it: misuse, and what private functions do with odd input."""
+        outcome = self.search.pool[case]
+        return is_misuse(outcome) or is_private(case) and (outcome.odd or is_unintended_error(outcome))
 
     def _simplify_kept(self):
         """Simplifies the kept cases, as long as each still reaches what only it reaches."""

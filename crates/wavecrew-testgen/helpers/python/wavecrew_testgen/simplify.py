@@ -69,6 +69,8 @@ def _smaller(value):
         return ()
     if isinstance(value, int):
         sign = -1 if value < 0 else 1
+        if -10 <= value < -1:
+            return [-1]
         return [sign * new for new in (1, 2, 3, 5, 10, 100, 1000) if new < abs(value)] if abs(value) > 10 else ()
     if isinstance(value, float) and abs(value) not in (0.5, 1.5, 2.5) and value == value:
         return [new for new in (0.5, 1.5, 2.5) if new < abs(value)]

@@ -10,6 +10,7 @@ mod hostile_tests;
 mod kills;
 mod offline;
 mod offline_javascript;
+mod real_packages;
 mod rounds;
 mod terminal;
 pub mod testing_sandbox;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use wavecrew_test_support::frameworks;
 use wavecrew_test_support::sandbox::{Outcome, Running, Sandbox, Words};
 
 /// What every worker begins with.
@@ -71,6 +72,12 @@ impl TestingSandbox {
     /// A copy of an example project.
     pub fn example(name: &str) -> Option<Self> {
         Some(Self(Self::new(&[])?.0.with_copy_of(&example(name))))
+    }
+
+    /// A copy of a package as its registry delivers it.
+    pub fn package(name: &str) -> Option<Self> {
+        let packages = frameworks::installed()?.join("packages");
+        Some(Self(Self::new(&[])?.0.with_copy_of(&packages.join(name))))
     }
 
     /// A copy of a project of the measuring tests.

@@ -52,6 +52,24 @@ fn after_three_rounds_what_there_is_is_accepted_with_a_warning() {
 }
 
 #[test]
+fn an_exhausted_generator_gets_no_further_round() {
+    let mut run = testing();
+    run.measures("1.00", "60").does("TESTGEN-001", "");
+    run.measures_with(
+        "1.00",
+        "60.4",
+        &[("exhausted", "the last round gained 0.4 points")],
+    );
+    assert!(run.story().ends_with("examine #2, finish completed"));
+    assert_eq!(run.outcomes(), "TESTRUN-001 revise, TESTRUN-001 accepted");
+    let last = run.rig.engine.ledger().decisions.last().expect("judged");
+    assert_eq!(
+        last.why,
+        "pass rate 1, coverage 60.4 % (target 80 %), the last round gained 0.4 points: accepted with a warning"
+    );
+}
+
+#[test]
 fn a_round_that_is_worse_is_rolled_back() {
     let mut run = testing();
     run.measures("1.00", "60").does("TESTGEN-001", "");

@@ -72,6 +72,10 @@ impl Run {
 
     /// The next worker of an examined role is not needed: this was measured before it.
     fn measures(&mut self, pass_rate: &str, coverage: &str) -> &mut Self {
+        self.measures_with(pass_rate, coverage, &[])
+    }
+
+    fn measures_with(&mut self, pass_rate: &str, coverage: &str, facts: &[(&str, &str)]) -> &mut Self {
         self.worker += 1;
         let examined = CheckFindings {
             verdict: Verdict::Verified,
@@ -79,6 +83,10 @@ impl Run {
                 ("pass_rate".to_owned(), pass_rate.to_owned()),
                 ("coverage_achieved".to_owned(), coverage.to_owned()),
             ],
+            facts: facts
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
             ..CheckFindings::default()
         };
         let worker = WorkerId(self.worker);
