@@ -5,7 +5,6 @@
 use crate::atomic::folder_of;
 use crate::bounded_log::{LogTail, left_out, open_log, tail_path};
 use crate::pack::PackReader;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

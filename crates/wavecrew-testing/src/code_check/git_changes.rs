@@ -31,6 +31,8 @@ pub fn since(folder: &Path, base: &str) -> Option<Changes> {
 /// What git prints; `None` when it fails.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     let output = Command::new("git")
+        // Nothing that a repository's settings name is run.
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
         .current_dir(folder)
         .args(words)
         .env("GIT_OPTIONAL_LOCKS", "0")
