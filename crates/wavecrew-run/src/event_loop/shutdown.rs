@@ -73,15 +73,9 @@ async fn write_final_files(
     atomic::write(&session.dir.results_csv(), &bytes)?;
     let mut text = report_markdown(ledger, &session.meta());
     text += &report::sections(&session.dir, ledger);
-    text += &format!("\n{}\n", sandbox_line(sandbox));
+    text += &format!("\nSandbox: {sandbox}.\n");
     atomic::write(&session.dir.context_md(), text.as_bytes())?;
     Ok(session.dir.write_info(&session.info)?)
-}
-
-/// A sentence of the report: whether workers were confined.
-fn sandbox_line(summary: &str) -> String {
-    let rest = summary.strip_prefix("sandbox: ").unwrap_or(summary);
-    format!("Sandbox: {rest}.")
 }
 
 fn session_state(ending: &RunOutcome) -> SessionState {

@@ -155,6 +155,7 @@ impl Sandbox {
             self.session.inbox(worker.number),
             self.session.token_file(worker.number),
             self.session.shared_prompt(worker.number),
+            worker.private.to_owned(),
         ];
         let confinement = Confinement {
             support: self.support,
@@ -307,10 +308,10 @@ fn make_temp_folder(session: &SessionDir) -> Option<TempDir> {
 /// What is enforced, in one line.
 pub fn summary(mode: SandboxMode, support: Support) -> String {
     if mode == SandboxMode::Off {
-        return "sandbox: off, as set; workers may do whatever you may".to_owned();
+        return "off, as set; workers may do whatever you may".to_owned();
     }
     if !support.any() {
-        return "sandbox: none, this machine offers none; workers may do whatever you may".to_owned();
+        return "none, this machine offers none; workers may do whatever you may".to_owned();
     }
     let LandlockAbi(abi) = support.landlock;
     let mut parts = Vec::new();
@@ -329,7 +330,7 @@ pub fn summary(mode: SandboxMode, support: Support) -> String {
     } else {
         format!("; not: {}", missing.join(", "))
     };
-    format!("sandbox: {}{missing}", parts.join(", "))
+    format!("{}{missing}", parts.join(", "))
 }
 
 /// Workers that are this program itself.

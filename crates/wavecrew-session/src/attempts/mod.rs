@@ -287,6 +287,11 @@ impl Attempts {
             return Ok(None);
         };
         let draft = atomic::temp_with(&path, &report, 0o600)?;
+        // When it was handed in, not when it was found.
+        let handed_in = fs::symlink_metadata(&submitted).and_then(|found| found.modified());
+        if let Ok(handed_in) = handed_in {
+            let _ = draft.as_file().set_modified(handed_in.min(SystemTime::now()));
+        }
         draft.as_file().sync_all().context("sync", draft.path())?;
         draft
             .persist(&path)

@@ -158,7 +158,15 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Change", &["cancel", "archive", "export", "issues"]),
     (
         "Set up",
-        &["init", "agents", "teams", "mcp", "skills", "completions"],
+        &[
+            "init",
+            "agents",
+            "doctor",
+            "teams",
+            "mcp",
+            "skills",
+            "completions",
+        ],
     ),
     ("For workers", &["report", "discover", "msg", "wisdom", "ask"]),
 ];

@@ -26,7 +26,7 @@ impl Launch<'_> {
             ..
         } = self;
         terminal::hand_over_interrupts();
-        global.note(&sandbox_summary(config));
+        global.note(&format!("Sandbox {}", sandbox_summary(config)));
         let mut screen = report::for_run(global, &session.dir, &session.info);
         let person = flags.may_ask(global);
         if flags.attached {

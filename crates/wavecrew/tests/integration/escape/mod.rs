@@ -170,7 +170,7 @@ fn every_attempt_is_prevented_at_every_access_level() {
     let ended = sandbox
         .run_with("--team levels.toml --agent command:./agent.sh")
         .expect_exit(0);
-    ended.expect_output("sandbox: files by role");
+    ended.expect_output("Sandbox files by role");
     for task in ["R-1", "T-1", "D-1", "S-1"] {
         let log = sandbox.read(&format!("logs/{task}.1.log"));
         assert!(log.contains("TRIED"), "{log}");
