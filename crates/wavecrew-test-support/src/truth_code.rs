@@ -35,10 +35,11 @@ impl std::fmt::Debug for CodeCase {
     }
 }
 
-const SUITES: [(&str, &str); 3] = [
+const SUITES: [(&str, &str); 4] = [
     ("planex", include_str!("../truth/code/planex.txt")),
     ("node", include_str!("../truth/code/node.txt")),
     ("lifecycle", include_str!("../truth/code/lifecycle.txt")),
+    ("unseen", include_str!("../truth/code/unseen.txt")),
 ];
 
 /// All cases, in the order of their files.

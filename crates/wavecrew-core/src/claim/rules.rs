@@ -220,13 +220,13 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::Unplanned,
         "unplanned",
         Weight::Doubts,
-        "No planned file changed, or an existing source file changed that the plan does not name.",
+        "No planned source or no planned test changed, or an existing source file changed that the plan does not name.",
     ),
     rule(
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only the constants that its tests expect, or some of the new functions are stubs.",
+        "A function returns only the constants that its tests expect, is a stub among others, or hides every error; or no new test can fail.",
     ),
     rule(
         Rule::Rewritten,

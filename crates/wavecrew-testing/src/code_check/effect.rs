@@ -6,7 +6,7 @@ use super::git_changes::{Changes, FileChange};
 use super::plan_word::PlanWord;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
-use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code};
+use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
 /// Names that a message lists.
 const LISTED: usize = 6;
@@ -85,6 +85,8 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         return problems;
     }
     problems.extend(bodies(changes));
+    problems.extend(hollow_tests(changes));
+    problems.extend(swallowed(changes));
     problems.extend(unplanned(changes, &effective, word));
     problems
 }
@@ -94,21 +96,27 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
         return Vec::new();
     }
     let mut problems = Vec::new();
-    let wanted: Vec<&String> = word
-        .files
-        .iter()
-        .filter(|file| super::file_kind::kind_of(file) != FileKind::Test)
-        .collect();
+    let of_tests = |file: &&String| super::file_kind::kind_of(file) == FileKind::Test;
+    let (tests, sources): (Vec<&String>, Vec<&String>) = word.files.iter().partition(of_tests);
     let done = effective
         .iter()
         .any(|change| change.kind != FileKind::Test && word.names(&change.path));
-    if !wanted.is_empty() && !done {
+    if !sources.is_empty() && !done {
         problems.push(Problem::new(
             Rule::Unplanned,
             format!(
                 "none of the files that the plan names is changed ({}); changed are {}",
-                listed(&wanted),
+                listed(&sources),
                 listed(&changes.names())
+            ),
+        ));
+    }
+    if !tests.is_empty() && !effective.iter().any(|change| change.kind == FileKind::Test) {
+        problems.push(Problem::new(
+            Rule::Unplanned,
+            format!(
+                "the plan names tests ({}), and no test is changed",
+                listed(&tests)
             ),
         ));
     }
@@ -131,7 +139,7 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
 
 /// Functions of the change that are stubs, or tables of what tests expect.
 fn bodies(changes: &Changes) -> Vec<Problem> {
-    let tests: Vec<&str> = changes
+    let test_texts: Vec<&str> = changes
         .files
         .iter()
         .filter(|change| change.kind == FileKind::Test)
@@ -175,7 +183,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
                                 .filter(|answer| !answer.is_empty())
                                 .all(|answer| has_word(test, answer))
                     };
-                    if tests.iter().any(expected) {
+                    if test_texts.iter().any(expected) {
                         tables.push(place);
                     }
                 }
@@ -206,6 +214,72 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
         ));
     }
     problems
+}
+
+/// New tests of which none can fail.
+fn hollow_tests(changes: &Changes) -> Option<Problem> {
+    const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
+    let (mut all, mut hollow) = (0, Vec::new());
+    for change in changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Test)
+    {
+        let Some(language) = Grammar::of(Path::new(&change.path)) else {
+            return None;
+        };
+        let (before, after) = change.texts();
+        let known = tests(language, before);
+        let lines: Vec<&str> = after.lines().collect();
+        for test in tests(language, after) {
+            if known.iter().any(|old| old.fingerprint == test.fingerprint) {
+                continue;
+            }
+            all += 1;
+            let own = (test.lines.first..=test.lines.last)
+                .filter_map(|number| lines.get((number as usize).checked_sub(1)?))
+                .any(|line| ASSERTING.iter().any(|word| line.to_lowercase().contains(word)));
+            if test.assertions.is_empty() && (test.vacuous > 0 || !own) {
+                hollow.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
+            }
+        }
+    }
+    (all > 0 && hollow.len() == all).then(|| {
+        let what = format!("the new tests assert nothing that can fail: {}", listed(&hollow));
+        Problem::new(Rule::HardCoded, what)
+    })
+}
+
+/// New code that hides every error.
+fn swallowed(changes: &Changes) -> Option<Problem> {
+    let mut places = Vec::new();
+    for change in changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Source)
+    {
+        let (before, after) = change.texts();
+        let lines: Vec<&str> = after.lines().map(str::trim).collect();
+        for (number, pair) in (1..).zip(lines.windows(2)) {
+            let catches = ["except:", "except Exception:", "except BaseException:"].contains(&pair[0]);
+            let hides = pair[1] == "pass"
+                || pair[1].strip_prefix("return ").is_some_and(|value| {
+                    value.parse::<f64>().is_ok()
+                        || ["None", "True", "False", "\"\"", "[]", "{}"].contains(&value)
+                });
+            let empty = pair[0].replace(' ', "").ends_with("catch{}")
+                || pair[0].replace(' ', "").ends_with("catch(e){}");
+            if ((catches && hides) || empty) && !before.contains(pair[0]) {
+                places.push(format!("{}:{number}", change.path));
+            }
+        }
+    }
+    (!places.is_empty()).then(|| {
+        Problem::new(
+            Rule::HardCoded,
+            format!("every error is hidden at {}", listed(&places)),
+        )
+    })
 }
 
 fn has_word(text: &str, word: &str) -> bool {

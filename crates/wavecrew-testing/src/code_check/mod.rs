@@ -8,6 +8,7 @@ mod file_kind;
 mod git_changes;
 mod plan_word;
 mod state_before;
+mod steered;
 mod test_changes;
 
 use std::collections::BTreeMap;
