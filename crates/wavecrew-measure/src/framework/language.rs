@@ -26,7 +26,7 @@ const FILE_NAMES: &[FileNames] = &[
         extensions: &["py"],
         test_prefixes: &["test_"],
         test_suffixes: &["_test"],
-        test_names: &["conftest"],
+        test_names: &["conftest", "tests"],
     },
     FileNames {
         language: Language::JavaScript,

@@ -9,6 +9,7 @@ const ROUND = [0, 1, 2, 3, 5, 10, 100, 1000, 10000, 100000, 1000000, 1000000000]
 // Source texts of simpler values.
 function* simpler(source, evaluate) {
   if (/=>|subject|Promise/.test(source)) {
+    yield* withoutProperties(source);
     yield* simplerConstants(source);
     return;
   }
@@ -24,6 +25,29 @@ function* simpler(source, evaluate) {
     if (text === null || given.has(text)) continue;
     given.add(text);
     yield text;
+  }
+}
+
+// For an object with functions in it: leaves out one property at a time.
+function* withoutProperties(source) {
+  const tokens = tokenise(source);
+  if (tokens.length < 3 || tokens[0].text !== '{' || tokens[tokens.length - 1].text !== '}') return;
+  const properties = [];
+  let start = tokens[0].end;
+  let depth = 0;
+  for (const token of tokens) {
+    const closes = /^[)\]}]$/.test(token.text);
+    if (closes) depth -= 1;
+    if (depth === 0 && token.text === '}' && token !== tokens[tokens.length - 1]) return;
+    if ((depth === 1 && token.text === ',') || (depth === 0 && closes)) {
+      properties.push(source.slice(start, token.start).trim());
+      start = token.end;
+    }
+    if (/^[([{]$/.test(token.text)) depth += 1;
+  }
+  for (let at = 0; at < properties.length; at += 1) {
+    const rest = properties.filter((_, index) => index !== at);
+    yield rest.length > 0 ? `{ ${rest.join(', ')} }` : '{}';
   }
 }
 

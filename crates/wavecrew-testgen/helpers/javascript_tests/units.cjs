@@ -124,3 +124,8 @@ test('existing tests are recorded without the framework', async () => {
   assert.deepEqual([passed, order], [[true, true, false], ['before', 'b', 'before', 3]]);
   assert.equal(globals.it, undefined);
 });
+
+test('an object with functions loses its properties one by one', () => {
+  const found = [...simpler('{ unknown: (a, b) => a - b, alias: { a: true }, string: 1 }', evaluate)];
+  assert.deepEqual(found.slice(0, 3), ['{ alias: { a: true }, string: 1 }', '{ unknown: (a, b) => a - b, string: 1 }', '{ unknown: (a, b) => a - b, alias: { a: true } }']);
+});

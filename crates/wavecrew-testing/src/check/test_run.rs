@@ -378,11 +378,7 @@ fn verdict(
         let target = f64::from(min_effectiveness) / 100.0;
         facts.insert("kill_rate_target".to_owned(), target.to_string());
     }
-    facts.extend(
-        exhausted(case, covered)
-            .filter(|_| !weak)
-            .map(|why| ("exhausted".to_owned(), why)),
-    );
+    facts.extend(exhausted(case, result, covered, weak).map(|why| ("exhausted".to_owned(), why)));
     let good =
         result.delivered.pass_rate == "1.00" && covered.is_none_or(|covered| covered >= case.target) && !weak;
     if !good {

@@ -243,6 +243,8 @@ class Runner:
         elif case.receiver is not None and not target.is_read_only:
             # None from a function that returns values is an answer, not a sign of an effect.
             returns_none = outcome.how == "returns" and outcome.kind is type(None) and not target.returns_value
+            # The object itself is no answer either.
+            returns_none = returns_none or outcome.how == "returns" and result is scope["subject"]
             after = self._snapshot(scope["subject"])
             outcome.idle = returns_none and after == state
             if returns_none or after != state:

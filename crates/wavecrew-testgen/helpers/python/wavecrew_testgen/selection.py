@@ -11,7 +11,7 @@ CALL_SECONDS = 0.05
 BATCH = 40
 ROUNDS = 40
 MAX_TRIES = 75
-MAX_SIMPLIFIED = 30
+MAX_SIMPLIFIED = 50
 SIMPLE_WEIGHT = 8
 # A number that nobody would choose.
 LONG_NUMBER = re.compile(r"\b\d*[1-9]\d*[1-9]\d*[1-9]\d*\b")

@@ -74,6 +74,7 @@ def _smaller(value):
         return [sign * new for new in (1, 2, 3, 5, 10, 100, 1000) if new < abs(value)] if abs(value) > 10 else ()
     if isinstance(value, float) and abs(value) not in (0.5, 1.5, 2.5) and value == value:
         return [new for new in (0.5, 1.5, 2.5) if new < abs(value)]
-    if isinstance(value, str) and len(value) > 10:
-        return [value[:4], value[:8], value[-8:]]
+    if isinstance(value, (str, bytes)) and len(value) > 3:
+        half = len(value) // 2
+        return [value[:half], value[half:], *((value[:4], value[:8], value[-8:]) if len(value) > 10 else ())]
     return ()

@@ -4,6 +4,7 @@ import enum
 import inspect
 import types
 import typing
+import unittest
 
 from . import type_hints, usage
 from .cases import OPERATORS, REFLECTED, UNARY, arguments, method_call
@@ -149,6 +150,8 @@ class Analysis:
                 self._add(name, name, None, "function", value, name)
 
     def _class(self, name, kind):
+        if issubclass(kind, unittest.TestCase):
+            return  # a test
         public = not name.startswith("_")
         if not issubclass(kind, enum.Enum) and not getattr(kind, "_is_protocol", False):
             self._add(name, name, kind, "class", kind, name)
