@@ -1,5 +1,6 @@
 //! The terminal: whether there is a person to ask, questions with a list of answers, and interrupts while one is open.
 
+use crate::browser;
 use std::fmt;
 use std::io::{self, IsTerminal, Read};
 use std::os::unix::net::UnixStream;
@@ -12,13 +13,24 @@ use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use wavecrew_process::signal_self;
 
-/// Whether there is a person to ask.
+/// Whether there is a person to ask, here or in the browser.
 pub fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    browser::is_on() || io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks for one of `items`. `None` when the person presses Escape or the terminal is gone.
 pub fn choose(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
+    choose_about("", prompt, items, default)
+}
+
+/// Asks for one of `items`, after showing what it is about.
+pub fn choose_about(context: &str, prompt: &str, items: &[&str], default: usize) -> Option<usize> {
+    if browser::is_on() {
+        return browser::choose(context, prompt, items, default);
+    }
+    if !context.is_empty() {
+        anstream::eprintln!("{context}");
+    }
     let select = dialoguer::Select::with_theme(&PlainTheme)
         .with_prompt(prompt)
         .items(items)

@@ -32,6 +32,7 @@ mod teams;
 mod testing;
 mod validate;
 mod watch;
+mod web;
 mod wisdom;
 
 use crate::exit::{Exit, Failure};
@@ -92,6 +93,7 @@ verbs! {
     #[command(visible_alias = "check")]
     Status(status),
     Watch(watch),
+    Web(web),
     Logs(logs),
     Show(show),
     Cancel(cancel),
@@ -150,7 +152,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Inspect",
         &[
-            "plan", "validate", "status", "list", "watch", "logs", "show", "measure",
+            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure",
         ],
     ),
     ("Change", &["cancel", "archive", "export", "issues"]),

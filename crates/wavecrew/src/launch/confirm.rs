@@ -4,10 +4,11 @@ use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::global::Global;
 use crate::target::{Target, TargetArgs};
-use crate::terminal::{choose, is_interactive};
-use crate::{hint, show};
+use crate::terminal::{choose, choose_about, is_interactive};
+use crate::{browser, hint, show};
 use std::env;
 use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 
 /// The target that is to be run, as it is or as the person wants it.
@@ -25,9 +26,9 @@ pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global
         ));
     }
     loop {
-        show_plan(&target)?;
+        let shown = describe_plan(&target)?;
         let items = ["Run it", "Use another pipeline", "Edit the table first", "Cancel"];
-        match choose(question(&target), &items, 0) {
+        match choose_about(&shown, question(&target), &items, 0) {
             Some(0) => return Ok(target),
             Some(1) => {
                 let pipelines = target.team.pipelines.iter();
@@ -56,7 +57,7 @@ fn question(target: &Target) -> &'static str {
     }
 }
 
-fn show_plan(target: &Target) -> Result<(), Failure> {
+fn describe_plan(target: &Target) -> Result<String, Failure> {
     let mut table = Vec::new();
     crate::layout::table(
         &target.plan,
@@ -64,11 +65,11 @@ fn show_plan(target: &Target) -> Result<(), Failure> {
         crate::layout::width(),
         &mut table,
     )?;
-    anstream::eprintln!("{}", String::from_utf8_lossy(&table));
+    let mut text = String::from_utf8_lossy(&table).into_owned();
     if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
-        anstream::eprintln!("Pipeline {pipeline}: {reason}");
+        text += &format!("\nPipeline {pipeline}: {reason}");
     }
-    Ok(())
+    Ok(text)
 }
 
 /// Opens the table in the person's editor. What cannot be a plan is told, and nothing is changed.
@@ -83,22 +84,15 @@ fn edit(target: &mut Target) -> Result<(), Failure> {
         .plan
         .render(&mut bytes, |_, _| None)
         .expect("writing to memory");
+    if browser::is_on() {
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(edited) = browser::edit("Edit the table, one task per line", &text) else {
+            return Ok(());
+        };
+        bytes = edited.into_bytes();
+    }
     file.write_all(&bytes).map_err(Failure::Output)?;
-    let editor = env::var("VISUAL")
-        .or_else(|_| env::var("EDITOR"))
-        .unwrap_or_else(|_| "vi".to_owned());
-    // Editors are often given with words of their own.
-    let edited = Command::new("sh")
-        .arg("-c")
-        .arg(format!("{editor} \"$1\""))
-        .arg("sh")
-        .arg(file.path())
-        .status();
-    if !edited.is_ok_and(|status| status.success()) {
-        show::warning(
-            &format!("`{editor}` did not end well: the table stays as it is"),
-            None,
-        );
+    if !browser::is_on() && !edit_in_terminal(file.path()) {
         return Ok(());
     }
     let table = CsvFile::open(file.path())?;
@@ -107,4 +101,26 @@ fn edit(target: &mut Target) -> Result<(), Failure> {
         Err(problems) => show::problems(&table, &problems),
     }
     Ok(())
+}
+
+/// Whether the person's editor ended well.
+fn edit_in_terminal(file: &Path) -> bool {
+    let editor = env::var("VISUAL")
+        .or_else(|_| env::var("EDITOR"))
+        .unwrap_or_else(|_| "vi".to_owned());
+    // Editors are often given with words of their own.
+    let edited = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(file)
+        .status();
+    let good = edited.is_ok_and(|status| status.success());
+    if !good {
+        show::warning(
+            &format!("`{editor}` did not end well: the table stays as it is"),
+            None,
+        );
+    }
+    good
 }

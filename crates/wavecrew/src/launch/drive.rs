@@ -4,7 +4,7 @@ use super::flags::pools;
 use super::{Launch, apply, builds, issues, questions};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::{hint, report, terminal};
+use crate::{browser, hint, report, terminal};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ impl Launch<'_> {
             terminate_when_stdin_closes();
         }
         let (guardian, worker_tools) = own_commands()?;
-        let asker = if flags.ask_in_folder {
+        browser::show_session(session.dir.id());
+        let asker = if flags.ask_in_folder || (person && browser::is_on()) {
             folder_questions::forget(&session.dir);
             let dir = session.dir.clone();
             Some(Arc::new(move |question: &Question| folder_questions::ask(&dir, question)) as Asker)
@@ -58,8 +59,19 @@ impl Launch<'_> {
         // From here on questions may use the screen again.
         drop(screen);
         if person && info.pipeline.is_some() {
-            return self.offer(&dir, &ledger, exit);
+            let offered = self.offer(&dir, &ledger, exit);
+            browser::farewell();
+            return offered;
         }
+        if person && browser::is_on() {
+            browser::choose(
+                "",
+                "The run has ended.",
+                &["Close the page and end the server"],
+                0,
+            );
+        }
+        browser::farewell();
         Ok(exit)
     }
 }

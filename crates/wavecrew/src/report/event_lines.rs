@@ -145,6 +145,18 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             Weight::Trouble,
             format!("{task} has its previous result again: {}", one_line(why)),
         ),
+        Event::Acted {
+            action, task, via, ..
+        } => {
+            let about = task.as_deref().map(|task| format!(" {task}")).unwrap_or_default();
+            let line = format!(
+                "{}{} (from the {})",
+                one_line(action),
+                one_line(&about),
+                one_line(via)
+            );
+            (Weight::Milestone, line)
+        }
         Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
         Event::WaveStarted { wave } => {
             let tasks = ledger.plan().wave_tasks(*wave).len();

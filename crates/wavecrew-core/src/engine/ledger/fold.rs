@@ -118,6 +118,7 @@ impl Ledger {
             Event::Spawned { .. }
             | Event::SentBack { .. }
             | Event::TableEditRefused { .. }
+            | Event::Acted { .. }
             | Event::Answered { .. } => {}
         }
     }
