@@ -78,9 +78,7 @@ impl Ledger {
                 self.pools.insert(pool.clone(), *state);
             }
             Event::Budgeted { budget } => self.budget = *budget,
-            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
-                state.edits_after_report = Some(files.clone().into());
-            }),
+            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| state.note_edits(files)),
             Event::WorktreeMade { task, worktree } => {
                 self.open_worktrees.insert(task.clone());
                 self.change(task, |state| state.open_new_worktree(worktree));
