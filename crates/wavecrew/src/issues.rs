@@ -20,7 +20,7 @@ pub struct IssueFlags {
     /// Create an issue with this text and work on it
     #[arg(long, value_name = "TEXT", conflicts_with = "plan_file")]
     pub text: Option<String>,
-    /// Create issues from the phases and check lists of a Markdown plan
+    /// Create issues from the phases and checklists of a Markdown plan
     #[arg(long = "plan", id = "plan_file", value_name = "FILE")]
     pub plan: Option<PathBuf>,
     /// Agent that implements; `auto` chooses an installed one [default: the run's agent]

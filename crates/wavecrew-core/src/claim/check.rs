@@ -126,13 +126,13 @@ mod tests {
             }
             CheckOutcome::Ask(text) => format!("ask: {text}"),
             CheckOutcome::Measured(examined) => format!("{examined:?}"),
-            CheckOutcome::SendBack(text) => format!("mend: {text}"),
+            CheckOutcome::SendBack(text) => format!("send back: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),
         };
         for (findings, good, expected) in [
             (findings(0, &[], &[]), false, "unverified 0"),
             (findings(2, &[], &[]), true, "verified 0"),
-            (findings(2, &["a", "b"], &[]), false, "mend: a; b"),
+            (findings(2, &["a", "b"], &[]), false, "send back: a; b"),
             (findings(2, &["a"], &["x", "y"]), false, "no: x; y"),
         ] {
             assert_eq!(findings.is_verified(), good, "{expected}");

@@ -36,7 +36,7 @@ pub enum LoopKind {
         /// File of the session folder with rounds and history.
         #[serde(default)]
         state_file: Option<String>,
-        /// File of the session folder that tells the generator what to mend; columns in braces are filled in.
+        /// File of the session folder that tells the generator what to fix; columns in braces are filled in.
         #[serde(default)]
         brief: Option<String>,
     },

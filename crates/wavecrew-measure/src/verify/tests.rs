@@ -124,14 +124,14 @@ fn states_are_compared_test_by_test() {
         ("broken", failing()),
         ("deleted", TestResult::Passed),
         ("good", TestResult::Passed),
-        ("mended", failing()),
+        ("fixed", failing()),
         ("skipped", TestResult::Passed),
         ("spoilt", TestResult::Passed),
     ]);
     let after = measured(&[
         ("broken", failing()),
         ("good", TestResult::Passed),
-        ("mended", TestResult::Passed),
+        ("fixed", TestResult::Passed),
         ("new", failing()),
         ("skipped", TestResult::NotCounted),
         ("spoilt", failing()),
@@ -143,7 +143,7 @@ fn states_are_compared_test_by_test() {
     assert_eq!(
         (found.fixed.as_slice(), found.lost.as_slice()),
         (
-            &["mended".to_owned()][..],
+            &["fixed".to_owned()][..],
             &["skipped".to_owned(), "deleted".to_owned()][..]
         )
     );

@@ -116,7 +116,7 @@ fn tests_without_assertions_are_sent_back() {
         session.test("test_a.py", text);
         let text = figures(&session.generated(1));
         assert!(
-            text.starts_with("mend ") && text.contains(part),
+            text.starts_with("send back ") && text.contains(part),
             "no `{part}` in {text}"
         );
     }
@@ -127,7 +127,7 @@ fn tests_without_assertions_are_sent_back() {
     .unwrap();
     assert_eq!(
         figures(&session.generated(1)),
-        "mend none of the files counts as a test (a.py): names have to look like test_*.py"
+        "send back none of the files counts as a test (a.py): names have to look like test_*.py"
     );
 }
 

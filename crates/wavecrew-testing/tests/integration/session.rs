@@ -148,7 +148,7 @@ pub fn figures(report: &CheckReport) -> String {
             "short {} of {} {}",
             measured["pass_rate"], facts["delivered_pass_rate"], measured["coverage_achieved"]
         ),
-        CheckReport::SendBack { reason } => format!("mend {reason}"),
+        CheckReport::SendBack { reason } => format!("send back {reason}"),
         CheckReport::Contradicted { reason } => format!("contradicted {reason}"),
     }
 }

@@ -57,7 +57,7 @@ fn measured_run(shot: &Shot<'_>, id: &str, attempts: u32) -> Option<Value> {
     None
 }
 
-fn list<'a>(value: &'a Value) -> impl Iterator<Item = &'a Value> {
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 

@@ -24,7 +24,7 @@ pub fn render(text: &str) -> Markup {
             Event::Rule => out.push_str("<hr>"),
             Event::TaskListMarker(done) => out.push_str(if done { "☑ " } else { "☐ " }),
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                escape(&mut out, &text)
+                escape(&mut out, &text);
             }
         }
     }
@@ -48,7 +48,7 @@ fn open(out: &mut String, tag: &Tag<'_>) {
         Tag::TableHead => out.push_str("<thead><tr>"),
         Tag::TableRow => out.push_str("<tr>"),
         Tag::TableCell => out.push_str("<td>"),
-        Tag::Emphasis => out.push_str("<em>"),
+        Tag::Emphasis | Tag::Image { .. } => out.push_str("<em>"),
         Tag::Strong => out.push_str("<strong>"),
         Tag::Strikethrough => out.push_str("<del>"),
         Tag::Link { dest_url, .. } => {
@@ -62,7 +62,6 @@ fn open(out: &mut String, tag: &Tag<'_>) {
             }
             out.push('>');
         }
-        Tag::Image { .. } => out.push_str("<em>"),
         Tag::HtmlBlock => out.push_str("<pre>"),
         Tag::FootnoteDefinition(_)
         | Tag::DefinitionList

@@ -19,7 +19,7 @@ use wavecrew_core::view::one_line;
 pub fn fragments(
     shot: &Shot<'_>,
     task: TaskIx,
-    talk: &Conversation,
+    conversation: &Conversation,
     prompts: &[Prompt],
 ) -> Vec<(&'static str, Markup)> {
     vec![
@@ -34,16 +34,16 @@ pub fn fragments(
         ),
         (
             "conversation",
-            html! { h2 { "Conversation" } (talk_links(shot, task)) (talk.render(&shot.key(task, "talk"))) (tell(shot, task)) },
+            html! { h2 { "Conversation" } (talk_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (tell(shot, task)) },
         ),
         ("attempts", attempts(shot, task)),
         ("row", row(shot, task)),
     ]
 }
 
-pub fn page(shot: &Shot<'_>, task: TaskIx, talk: &Conversation, prompts: &[Prompt]) -> Markup {
-    let [head, inbox, receipt, conversation, attempts, row] =
-        <[_; 6]>::try_from(fragments(shot, task, talk, prompts))
+pub fn page(shot: &Shot<'_>, task: TaskIx, conversation: &Conversation, prompts: &[Prompt]) -> Markup {
+    let [head, inbox, receipt, talked, attempts, row] =
+        <[_; 6]>::try_from(fragments(shot, task, conversation, prompts))
             .expect("the parts above")
             .map(|(_, markup)| markup);
     let id = shot.ledger.plan().id(task);
@@ -52,7 +52,7 @@ pub fn page(shot: &Shot<'_>, task: TaskIx, talk: &Conversation, prompts: &[Promp
         div #head aria-live="polite" { (head) }
         div #inbox aria-live="assertive" { (inbox) }
         section.panel #receipt { (receipt) }
-        section.panel #conversation { (conversation) }
+        section.panel #conversation { (talked) }
         section.panel #attempts { (attempts) }
         section.panel #row { (row) }
     };

@@ -32,7 +32,7 @@ struct Wait {
 }
 
 pub fn timeline(shot: &Shot<'_>) -> Markup {
-    let (spans, waits) = read(shot);
+    let (spans, waits) = (read_spans(shot), read_waits(shot));
     if spans.is_empty() {
         return html! { p { "No task has started yet." } };
     }
@@ -98,13 +98,10 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
     }
 }
 
-fn read<'a>(shot: &Shot<'a>) -> (Vec<Span<'a>>, Vec<Wait>) {
+fn read_spans<'a>(shot: &Shot<'a>) -> Vec<Span<'a>> {
     let mut spans: Vec<Span<'a>> = Vec::new();
     let mut open: BTreeMap<(&str, u32), usize> = BTreeMap::new();
-    let (mut waits, mut asked) = (Vec::new(), BTreeMap::new());
-    let mut latest = Timestamp::default();
     for event in shot.events {
-        latest = event.at().unwrap_or(latest).max(latest);
         let (task, attempt, state, what) = match event {
             Event::AttemptStarted {
                 at,
@@ -167,46 +164,48 @@ fn read<'a>(shot: &Shot<'a>) -> (Vec<Span<'a>>, Vec<Wait>) {
                 format!("postponed ({})", stop.as_str()),
             ),
             Event::Interrupted { task, attempt, .. } => (task, *attempt, "pending", "interrupted".to_owned()),
-            Event::QuotaWait { at, pool, state } if state.until > *at => {
-                let what = format!(
-                    "{} waits for its service ({})",
-                    one_line(pool),
-                    state.reason.as_str()
-                );
-                waits.push(Wait {
-                    what,
-                    from: *at,
-                    to: state.until.min(shot.now.max(*at)),
-                });
-                continue;
-            }
-            Event::Asked { question, text } => {
-                asked.insert(*question, (latest, one_line(text)));
-                continue;
-            }
-            Event::Answered { question, .. } => {
-                waits.extend(asked.remove(question).map(|(from, text)| Wait {
-                    what: format!("waits for a person: {text}"),
-                    from,
-                    to: latest,
-                }));
-                continue;
-            }
             _ => continue,
         };
         if let Some(span) = open
             .remove(&(task.as_str(), attempt))
             .and_then(|at| spans.get_mut(at))
         {
-            (span.to, span.state, span.what) = (event.at().unwrap_or(latest), state, what);
+            (span.to, span.state, span.what) = (event.at().unwrap_or(span.to), state, what);
         }
     }
-    waits.extend(asked.into_values().map(|(from, text)| Wait {
+    spans
+}
+
+/// Waits for services and people. Questions have no time of their own: that of the event before counts.
+fn read_waits(shot: &Shot<'_>) -> Vec<Wait> {
+    let (mut waits, mut asked) = (Vec::new(), BTreeMap::new());
+    let person = |(from, text): (Timestamp, String), to| Wait {
         what: format!("waits for a person: {text}"),
         from,
-        to: shot.now,
-    }));
-    (spans, waits)
+        to,
+    };
+    let mut latest = Timestamp::default();
+    for event in shot.events {
+        latest = event.at().unwrap_or(latest).max(latest);
+        match event {
+            Event::QuotaWait { at, pool, state } if state.until > *at => waits.push(Wait {
+                what: format!(
+                    "{} waits for its service ({})",
+                    one_line(pool),
+                    state.reason.as_str()
+                ),
+                from: *at,
+                to: state.until.min(shot.now.max(*at)),
+            }),
+            Event::Asked { question, text } => drop(asked.insert(*question, (latest, one_line(text)))),
+            Event::Answered { question, .. } => {
+                waits.extend(asked.remove(question).map(|wait| person(wait, latest)));
+            }
+            _ => {}
+        }
+    }
+    waits.extend(asked.into_values().map(|wait| person(wait, shot.now)));
+    waits
 }
 
 /// Backwards from the attempt that ended last: each time to the one whose end let it start.

@@ -55,7 +55,11 @@ impl Access {
 fn random() -> std::io::Result<String> {
     let mut bytes = [0_u8; 24];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    Ok(text)
 }
 
 /// Compares in a time that does not depend on where they differ.
@@ -73,7 +77,7 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
             request.extensions_mut().insert(medium);
             next.run(request).await
         }
-        Err(refused) => *refused,
+        Err(refused) => refused,
     };
     let headers = answer.headers_mut();
     let fixed: [(HeaderName, &str); 6] = [
@@ -99,7 +103,8 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     answer
 }
 
-fn check(app: &App, request: &Request) -> Result<Medium, Box<Response>> {
+#[expect(clippy::result_large_err, reason = "made once per request")]
+fn check(app: &App, request: &Request) -> Result<Medium, Response> {
     let (headers, uri) = (request.headers(), request.uri());
     let host = headers
         .get(HOST)
@@ -180,7 +185,7 @@ fn token_of(uri: &Uri) -> Option<&str> {
 }
 
 /// The token goes from the address into a cookie that other sites cannot make the browser send.
-fn sign_in(app: &App, uri: &Uri, token: &str) -> Box<Response> {
+fn sign_in(app: &App, uri: &Uri, token: &str) -> Response {
     let rest: Vec<&str> = uri
         .query()
         .unwrap_or_default()
@@ -193,7 +198,7 @@ fn sign_in(app: &App, uri: &Uri, token: &str) -> Box<Response> {
     }
     let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", app.cookie);
     let headers = [(LOCATION, target), (SET_COOKIE, cookie)];
-    Box::new((StatusCode::SEE_OTHER, headers).into_response())
+    (StatusCode::SEE_OTHER, headers).into_response()
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -205,8 +210,8 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
-fn refuse(status: StatusCode, title: &str, message: &str, help: &str) -> Box<Response> {
-    Box::new(page(status, &problem(title, message, help)))
+fn refuse(status: StatusCode, title: &str, message: &str, help: &str) -> Response {
+    page(status, &problem(title, message, help))
 }
 
 pub fn page(status: StatusCode, markup: &Markup) -> Response {

@@ -160,12 +160,15 @@ fn routes(app: Arc<App>) -> Router {
         .route("/s/{id}/t/{task}/stream", get(task_stream))
         .route("/s/{id}/t/{task}/{action}", post(act_on_task))
         .route("/s/{id}/{action}", post(act_on_run))
-        .route("/style.css", get(|| asset("text/css; charset=utf-8", STYLE)))
+        .route(
+            "/style.css",
+            get(|| async { asset("text/css; charset=utf-8", STYLE) }),
+        )
         .route(
             "/script.js",
-            get(|| asset("text/javascript; charset=utf-8", SCRIPT)),
+            get(|| async { asset("text/javascript; charset=utf-8", SCRIPT) }),
         )
-        .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
+        .route("/icon.svg", get(|| async { asset("image/svg+xml", ICON) }))
         .route("/alive", get(|| async { "alive" }))
         .fallback(|| async {
             let help = "go to the list of sessions";
@@ -175,16 +178,15 @@ fn routes(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn asset(kind: &'static str, text: &'static str) -> Response {
+fn asset(kind: &'static str, text: &'static str) -> Response {
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response()
 }
 
 type Fields = Form<std::collections::HashMap<String, String>>;
 
 /// Renders beside the server's thread; what cannot be shown becomes a page that says what to do.
-async fn render(make: impl FnOnce() -> Result<Markup, SessionError> + Send + 'static) -> Response {
-    let made = tokio::task::spawn_blocking(make).await;
-    match made {
+async fn render(page_of: impl FnOnce() -> Result<Markup, SessionError> + Send + 'static) -> Response {
+    match tokio::task::spawn_blocking(page_of).await {
         Ok(Ok(markup)) => page(StatusCode::OK, &markup),
         Ok(Err(error)) => unreadable(&error),
         Err(_) => {

@@ -154,7 +154,7 @@ impl Found {
             Login::Variable(name) => format!("logged in: {name} is set"),
             Login::File(path) => format!("logged in: {} exists", path.display()),
             Login::NotFound => format!(
-                "no login found (one in the system's key ring is not seen): {}",
+                "no login found (logins in the system key ring are not detected): {}",
                 self.cli.facts().how_to_log_in
             ),
         };
@@ -234,7 +234,7 @@ impl TestArgs {
         } else if ended.success() {
             Some("it reported success, but hello.txt is not there".to_owned())
         } else if ended.code() == Some(Exit::Stopped as i32) {
-            Some("its service refused it for now: a rate limit, or a quota that is used up".to_owned())
+            Some("its model service refused: rate limit, or used-up quota".to_owned())
         } else {
             kept.as_deref().and_then(error_of)
         };

@@ -8,7 +8,7 @@ use crate::{hint, json};
 use serde_json::json;
 use wavecrew_session::SessionState;
 
-/// Archive a session, so that it is no longer continued by default
+/// Archive a session, so that `resume` no longer picks it by default
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew archive                       the latest session\n  wavecrew archive run-tasks-20260308"

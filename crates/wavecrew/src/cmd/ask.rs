@@ -9,7 +9,7 @@ use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 /// For workers: ask the person behind the run, and wait for the answer
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Prints the answer. If nobody can be asked, or nobody answers within two minutes, it says so: then\ndecide yourself, and state the decision in your findings.\n\nExamples:\n  wavecrew ask 'Which database is this for?' --option sqlite --option postgres"
+    after_help = "Prints the answer. If nobody can be asked, or nobody answers within two minutes, decide yourself\nand state the decision in your findings.\n\nExamples:\n  wavecrew ask 'Which database is this for?' --option sqlite --option postgres"
 )]
 pub struct Args {
     /// What you want to know

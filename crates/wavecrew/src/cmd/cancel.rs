@@ -48,7 +48,7 @@ impl Args {
         let id = dir.id();
         let text = match signal {
             ControlSignal::Cancel if state == signal.resulting_state() => format!("{id} is cancelled"),
-            ControlSignal::Cancel => format!("{id} has ended already: it is {state}"),
+            ControlSignal::Cancel => format!("{id} has already ended: it is {state}"),
             ControlSignal::Pause => format!("{id} starts no new tasks until `{}`", resume(id)),
             ControlSignal::Resume => format!("{id} is running"),
         };

@@ -11,11 +11,9 @@ use std::io::{ErrorKind, Write};
 
 /// Write a wavecrew.toml with every setting and its default
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Examples:\n  wavecrew init\n  wavecrew init --teams   also make the folder for teams of your own"
-)]
+#[command(after_help = "Examples:\n  wavecrew init\n  wavecrew init --teams   also create .wavecrew/teams")]
 pub struct Args {
-    /// Also make the folder for teams of your own
+    /// Also create `.wavecrew/teams`, the folder for your own teams
     #[arg(long)]
     teams: bool,
 }
@@ -25,8 +23,8 @@ impl Args {
         let file = OpenOptions::new().write(true).create_new(true).open(config::FILE);
         let mut file = file.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::with_help(
-                format!("{} exists already", config::FILE),
-                "edit it, or move it away first",
+                format!("{} already exists", config::FILE),
+                "edit it, or rename it first",
             ),
             _ => Failure::Disk {
                 message: format!("cannot write {}: {error}", config::FILE),
@@ -37,7 +35,7 @@ impl Args {
         let mut written = vec![config::FILE];
         if self.teams {
             fs::create_dir_all(find_team::FOLDER).map_err(|error| Failure::Disk {
-                message: format!("cannot make {}: {error}", find_team::FOLDER),
+                message: format!("cannot create {}: {error}", find_team::FOLDER),
                 help: "check that you may write in this folder".into(),
             })?;
             written.push(find_team::FOLDER);

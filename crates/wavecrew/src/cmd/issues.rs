@@ -63,7 +63,7 @@ struct AddArgs {
     /// An issue that must be closed first
     #[arg(long, value_name = "ID")]
     depends_on: Vec<String>,
-    /// Create issues from the phases and check lists of a Markdown plan
+    /// Create issues from the phases and checklists of a Markdown plan
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
 }

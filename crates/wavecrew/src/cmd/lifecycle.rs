@@ -37,7 +37,7 @@ impl Args {
         if self.request.iter().all(|word| word.trim().is_empty()) && self.run.continued.is_none() {
             return Err(Failure::with_help(
                 "the request is missing",
-                "say what you want: wavecrew lifecycle 'Implement undo'",
+                "describe what you want: wavecrew lifecycle 'Implement undo'",
             ));
         }
         let target =

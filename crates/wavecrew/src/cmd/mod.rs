@@ -249,8 +249,9 @@ impl Cli {
 
 /// For the help of teams that change code.
 const VERIFY_NOTE: &str = "\
-A report about code is verified by the project's build and tests. Wavecrew finds their commands in the
-project's files. To use others, set setup, build, test and limit_seconds under [verify] in wavecrew.toml.";
+wavecrew checks reports about code with the project's build and tests. It finds the commands
+in the project's files. To use others, set setup, build, test and limit_seconds under
+[verify] in wavecrew.toml.";
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use wavecrew_core::plan::{self, Detail, Plan};
 /// Show what would run, wave by wave
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  wavecrew plan tasks.csv\n  wavecrew plan tasks.csv --team testing --json\n  \
+    after_help = "Examples:\n  wavecrew plan tasks.csv\n  wavecrew plan testing\n  wavecrew plan lifecycle 'Implement undo'\n  wavecrew plan tasks.csv --team testing --json\n  \
     wavecrew plan tasks.csv --graph\n  wavecrew plan tasks.csv --graph=dot | dot -Tsvg > plan.svg"
 )]
 pub struct Args {

@@ -11,7 +11,7 @@ use crate::session_view::SessionArg;
 Examples:
   wavecrew retry                               all failed tasks of the latest session
   wavecrew retry run-tasks-20260308            all failed tasks of this session
-  wavecrew retry run-tasks-20260308 BUILD-1    one task, with the tasks that wait for it")]
+  wavecrew retry run-tasks-20260308 BUILD-1    one task, and tasks skipped because of it")]
 pub struct Args {
     #[command(flatten)]
     session: SessionArg,

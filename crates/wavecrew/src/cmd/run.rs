@@ -21,7 +21,7 @@ Examples:
   wavecrew run tasks.csv -c 8 --agent 'command:./agent.sh'   up to eight workers at a time
   wavecrew run tasks.csv --agent codex --record run.jsonl    record the workers
   wavecrew run tasks.csv --agent replay:run.jsonl            replay the recording without an agent
-  wavecrew run tasks.csv --continue                          continue the latest session of this table
+  wavecrew run tasks.csv --continue                          continue its latest unfinished session
   wavecrew run --continue run-tasks-20260308 --dry-run       show what would run again, and why
   wavecrew run tasks.csv --max-cost 5 --max-time 8h          start no task beyond these limits";
 

@@ -27,6 +27,7 @@ enum Action {
 
 #[derive(clap::Args, Debug)]
 struct Target {
+    /// Client that reads the skill files
     client: Reader,
     #[command(flatten)]
     consent: Consent,

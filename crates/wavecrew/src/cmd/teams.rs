@@ -216,7 +216,7 @@ fn switches(text: &mut String, team: &Team) {
     }
     text.push_str("\nSwitches (--switch)\n");
     for PipelineFlag::RemoveRole { flag, role } in &team.switches {
-        let _ = writeln!(text, "  {flag}  leaves out the tasks of the role {role}");
+        let _ = writeln!(text, "  {flag}  removes the tasks of the role {role}");
     }
 }
 
@@ -254,8 +254,8 @@ fn limits(text: &mut String, limits: &Limits) {
                 human(limits.interactive_grace)
             ),
         ),
-        ("shown as silent after", human(limits.idle)),
-        ("bad reports sent back", limits.max_repairs.to_string()),
+        ("stalled after silence", human(limits.idle)),
+        ("repairs of a report", limits.max_repairs.to_string()),
         ("output kept per task", format!("{} bytes", limits.log_bytes)),
     ] {
         let _ = writeln!(text, "  {what:<21}  {limit}");

@@ -25,8 +25,8 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  wavecrew testing                               test what changed since the last commit
-  wavecrew testing -y src/auth --target L1=90    test a folder with a higher target, without questions
+  wavecrew testing                               test the last commit and uncommitted changes
+  wavecrew testing -y src/auth --target L1=90    test a folder, with a higher target
   wavecrew testing --since main --agent claude   test everything that changed since main
   wavecrew testing -y --apply                    copy the kept tests into the project
   wavecrew testing --continue tst-auth-20260308 --target L1=95

@@ -14,13 +14,13 @@ pub struct BudgetFlags {
     /// Start no task after using this many tokens (`500k`, `2M`)
     #[arg(long, value_name = "N", value_parser = tokens, hide_short_help = true)]
     pub max_tokens: Option<Cap<u64>>,
-    /// Start no task after this time (`90s`, `30m`, `8h`), without breaks between runs
+    /// Start no task after this time (`90s`, `30m`, `8h`), not counting breaks between runs
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Cap<u64>>,
-    /// Retry no task that has spent this much
+    /// Give a task no further turn or attempt after it has spent this much
     #[arg(long, value_name = "USD", value_parser = cost, hide_short_help = true)]
     pub max_task_cost: Option<Cap<f64>>,
-    /// Retry no task that has used this many tokens
+    /// Give a task no further turn or attempt after it has used this many tokens
     #[arg(long, value_name = "N", value_parser = tokens, hide_short_help = true)]
     pub max_task_tokens: Option<Cap<u64>>,
 }

@@ -56,7 +56,7 @@ pub struct RunFlags {
     /// Use another agent for one role
     #[arg(long, value_name = "ROLE=NAME", help_heading = AGENTS, hide_short_help = true)]
     pub role_agent: Vec<String>,
-    /// Time limit of a task, in seconds [default: the team's]
+    /// Time limit of a task, in seconds [default: the team's limit]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), help_heading = RUNNING, hide_short_help = true)]
     pub timeout: Option<u64>,
     /// Try a task up to N times when its worker crashes or times out [default: 1]
@@ -80,8 +80,8 @@ pub struct RunFlags {
     /// Record every worker in a cassette that `--agent replay:FILE` replays
     #[arg(long, value_name = "FILE", help_heading = RUNNING, hide_short_help = true)]
     pub record: Option<PathBuf>,
-    /// Run workers in the project, or each in its own git worktree that is merged at the end of its wave [default: as
-    /// the team's roles say]
+    /// Run workers in the project, or each in its own git worktree that is merged at the end of its wave [default:
+    /// the `workspace` of each role in the team file]
     #[arg(long, value_name = "WHERE", help_heading = RUNNING, hide_short_help = true)]
     pub isolation: Option<isolation::IsolationFlag>,
     #[command(flatten)]

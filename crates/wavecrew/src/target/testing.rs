@@ -13,28 +13,28 @@ use wavecrew_testing::scope::{MutationEffort, ScopeRequest};
 /// Flags of teams that test code.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct TestingFlags {
-    /// Test what changed since this revision [default: the commit before the last one]
+    /// Test what changed since this revision [default: HEAD~1]
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
     /// Line coverage that a layer must reach, in percent (L1=85); may be repeated
     #[arg(long = "target", id = "coverage_target", value_name = "LAYER=PERCENT")]
     pub targets: Vec<String>,
-    /// How many mutants to try: none, a dozen or 400 [default: quick]
+    /// How many mutants (small faults in the code) to try: none, a dozen or 400 [default: quick]
     #[arg(long, value_enum, value_name = "HOW")]
     pub mutation: Option<MutationFlag>,
-    /// Share of the mutants that the tests must kill to be verified, in percent; 0 asks for none [default: 60]
+    /// Share of the mutants that the tests must kill to be verified, in percent; 0 turns this off [default: 60]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub min_effectiveness: Option<u8>,
     /// Time limit of one test run, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub test_timeout: Option<u64>,
-    /// Random seed: inputs of the offline agent, test order, mutants
+    /// Random seed for inputs of the offline agent, test order and mutants
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Search time of the offline agent per module, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=LONGEST_SECONDS))]
     pub offline_budget: Option<u64>,
-    /// Generate tests also when the project's own tests meet the target
+    /// Generate tests even if the project's own tests meet the target
     #[arg(long)]
     pub always: bool,
     /// Copy the kept tests into the project at the end, after showing them

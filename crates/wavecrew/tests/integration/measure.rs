@@ -34,7 +34,7 @@ fn figures_and_survivors_are_shown() {
         "survived shop.py:2  `<=` became `<`",
         "survived shop.py:2  `3` became `2`",
         "survived shop.py:2  `3` became `4`",
-        "mutants   2 of 5 killed; 40.00 % noticed",
+        "mutants   2 of 5 killed; effectiveness 40.00 %",
     ] {
         assert!(text.contains(line), "{line}\n---\n{text}");
     }

@@ -78,7 +78,9 @@ impl Ledger {
                 self.pools.insert(pool.clone(), *state);
             }
             Event::Budgeted { budget } => self.budget = *budget,
-            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| state.note_edits(files)),
+            Event::EditedAfterReport { task, files, .. } => {
+                self.change(task, |state| state.note_edits(files))
+            }
             Event::WorktreeMade { task, worktree } => {
                 self.open_worktrees.insert(task.clone());
                 self.change(task, |state| state.open_new_worktree(worktree));

@@ -85,7 +85,7 @@ fn a_clock_gives_way_to_the_reason_behind_it() {
 }
 
 #[test]
-fn what_waiting_does_not_mend_is_not_tried_again() {
+fn an_error_that_waiting_cannot_fix_is_not_retried() {
     let options = Options {
         max_attempts: 2,
         ..Options::default()

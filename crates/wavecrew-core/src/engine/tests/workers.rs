@@ -27,7 +27,7 @@ fn a_bad_report_is_sent_back_twice_then_the_task_fails() {
 }
 
 #[test]
-fn a_mended_report_counts() {
+fn a_corrected_report_counts() {
     let mut rig = Rig::new("id,description\nA,a\n");
     rig.spawned(1).ends(1, TurnExit::Code(0), "{}").ends(
         1,

@@ -14,7 +14,7 @@ pub enum Habit {
     Hang,
     /// Exits without a word.
     Die,
-    /// Reports for another task first; mends it when asked.
+    /// Reports for another task first; corrects it when asked.
     LieThenMend,
     /// Reports for another task, always.
     Lie,

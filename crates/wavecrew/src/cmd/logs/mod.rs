@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Task id; without one, the logs are listed
+    /// Task id [default: list all logs]
     #[arg(value_name = "TASK")]
     task: Option<String>,
     /// Follow the log until the run ends
@@ -39,7 +39,7 @@ pub struct Args {
     /// Show this attempt [default: the latest]
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
-    /// Show everything, however long
+    /// Show long texts in full
     #[arg(long)]
     full: bool,
     /// Show the output as the agent printed it; on a terminal, without control sequences

@@ -6,14 +6,15 @@ use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::user_file::{Change, Consent, settle};
 
-/// Add this server to a client's settings, with its limit for tool calls raised to a day
+/// Add this server to a client's settings, and raise the time limit of its tool calls to a day
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew mcp install codex            show the change, ask, make it\n  wavecrew mcp install claude -y        make it\n  wavecrew mcp install gemini --print   only show it"
 )]
 pub struct InstallArgs {
+    /// Client whose settings to change
     client: Client,
-    /// The agent of calls that name none [default: what wavecrew.toml says, else the client itself]
+    /// Agent for calls that name none [default: `agent` in wavecrew.toml, else the client itself]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     #[command(flatten)]
@@ -24,6 +25,7 @@ pub struct InstallArgs {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  wavecrew mcp uninstall codex")]
 pub struct UninstallArgs {
+    /// Client whose settings to change
     client: Client,
     #[command(flatten)]
     consent: Consent,

@@ -51,9 +51,9 @@ enum Action {
 
 const EXAMPLES: &str = "\
 Examples:
-  wavecrew mcp install codex           add this server to a client: codex, claude, gemini, qwen or opencode
+  wavecrew mcp install codex           add this server to a client
   wavecrew mcp                         serve the project in this folder
-  wavecrew -C DIR mcp --agent codex    serve another one; codex does the rows of calls that name no agent";
+  wavecrew -C DIR mcp --agent codex    serve another project, with codex as the default agent";
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {

@@ -39,7 +39,7 @@ pub struct Args {
     /// Run the tests N more times and name flaky ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     reruns: u32,
-    /// Run this in place of the framework that was found; it writes JUnit XML, and LCOV or Cobertura, into
+    /// Run this command instead of the detected framework; it writes JUnit XML, and LCOV or Cobertura, into
     /// `$WAVECREW_REPORTS`
     #[arg(long, value_name = "LINE")]
     command: Option<String>,
@@ -76,7 +76,7 @@ impl Args {
         for (project, scope) in scopes {
             if project.certainty == Certainty::Assumed && !global.quiet {
                 let what = format!(
-                    "no sign of a test framework for {} ({}): {} is assumed",
+                    "no test framework detected for {} ({}): assuming {}",
                     place(&project, &here),
                     project.evidence,
                     project.framework.name()
@@ -287,7 +287,7 @@ fn about(file: &FileCoverage) -> String {
     let standing = match file.status {
         CoverageStatus::Measured => "",
         CoverageStatus::NotLoaded => "  loaded by no test",
-        CoverageStatus::Excluded => return "left out by the coverage settings".to_owned(),
+        CoverageStatus::Excluded => return "excluded by the coverage settings".to_owned(),
         CoverageStatus::Broken => "  cannot be parsed",
     };
     let Ratio { covered, total } = file.lines;

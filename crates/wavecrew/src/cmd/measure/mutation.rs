@@ -42,13 +42,13 @@ pub fn print(result: &Result<MutationReport, MeasureError>, out: &mut impl Write
             if report.timed_out() > 0 {
                 write!(out, ", {} ran out of time", report.timed_out())?;
             }
-            write!(out, "; {} noticed", percent(rate))?;
+            write!(out, "; effectiveness {}", percent(rate))?;
         }
         None => write!(out, "  mutants   none tried")?,
     }
     match report.untested {
         0 => writeln!(out)?,
-        more => writeln!(out, "; {more} more were not tried in the time given")?,
+        more => writeln!(out, "; {more} more were not tried within the time limit")?,
     }
     for survivor in report.survivors() {
         let place = format!("{}:{}", survivor.file, survivor.line);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 #[test]
 fn a_result_counts_once_its_check_succeeds() {
-    // The second row mends what the check complains about; the third one never does.
+    // The second row fixes what the check complains about; the third one never does.
     let script = r#"case "$WAVECREW_TASK.$WAVECREW_TURN" in
             row-1.*|row-2.2) touch "made-$WAVECREW_TASK";;
             row-2.1) ;;

@@ -17,12 +17,12 @@ fn reports_arrive_by_every_channel() {
 fn a_bad_report_is_sent_back_in_the_same_conversation() {
     let sandbox = Sandbox::new()
         .tasks("id,exec_mode\na,interactive")
-        .agent("a", "turn=1 invalid turn=2 text=mended report");
+        .agent("a", "turn=1 invalid turn=2 text=fixed report");
     sandbox.run().expect_exit(0);
-    assert_eq!(sandbox.cell("a", "findings"), "mended");
+    assert_eq!(sandbox.cell("a", "findings"), "fixed");
     assert_eq!(sandbox.ran("a"), 1, "one attempt");
     sandbox.expect_read("prompts/a.1.2.md", "Your report was not accepted: at /");
-    sandbox.expect_read("interactive/a-result.json", "\"mended\"");
+    sandbox.expect_read("interactive/a-result.json", "\"fixed\"");
 }
 
 #[test]

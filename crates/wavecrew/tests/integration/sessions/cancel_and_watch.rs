@@ -104,7 +104,7 @@ fn an_ended_session_keeps_its_state() {
         session.state(state);
         assert_eq!(
             sandbox.wavecrew(&format!("cancel {id}")).ok(),
-            format!("{id} has ended already: it is {word}\n")
+            format!("{id} has already ended: it is {word}\n")
         );
         assert_eq!(
             sandbox.wavecrew(&format!("cancel {id} --json")).json()["state"],
@@ -119,7 +119,7 @@ fn an_ended_session_keeps_its_state() {
     take_request(&session);
     session.state(SessionState::Completed);
     drop(lock);
-    assert_eq!(cancel.wait().ok(), "run-x has ended already: it is completed\n");
+    assert_eq!(cancel.wait().ok(), "run-x has already ended: it is completed\n");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn init_writes_once() {
     assert!(!sandbox.path(".wavecrew").exists());
     sandbox
         .wavecrew("init --teams")
-        .expect_error(2, &["wavecrew.toml exists already"]);
+        .expect_error(2, &["wavecrew.toml already exists"]);
     fs::remove_file(sandbox.path("wavecrew.toml")).unwrap();
     assert_eq!(
         sandbox.wavecrew("init --teams").ok(),

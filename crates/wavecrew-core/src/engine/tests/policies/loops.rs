@@ -90,7 +90,7 @@ fn a_revision_that_fails_takes_nothing_away() {
 }
 
 #[test]
-fn a_worker_mends_what_was_measured_before_it_at_most_three_times() {
+fn a_worker_repairs_what_an_earlier_task_measured_at_most_three_times() {
     let mut run = testing();
     run.worker += 1;
     let worker = run.worker;

@@ -147,7 +147,7 @@ impl Sandbox {
             }
             CheckOutcome::Ask(_) => unreachable!("the driver asks"),
             CheckOutcome::Measured(examined) => format!("{examined:?}"),
-            CheckOutcome::SendBack(text) => format!("mend: {text}"),
+            CheckOutcome::SendBack(text) => format!("send back: {text}"),
             CheckOutcome::Contradicted(text) => format!("no: {text}"),
         }
     }
@@ -183,14 +183,14 @@ fn a_document_with_spaces_and_umlauts_in_its_name() {
     Sandbox::new()
         .expect(
             WRITER,
-            "mend: `spec/DOC-1 ü.md` is missing: write it into the session folder",
+            "send back: `spec/DOC-1 ü.md` is missing: write it into the session folder",
         )
         .file("spec/DOC-1 ü.md", "")
-        .expect(WRITER, "mend: `spec/DOC-1 ü.md` is empty")
+        .expect(WRITER, "send back: `spec/DOC-1 ü.md` is empty")
         .file("spec/DOC-1 ü.md", "# 1. Scope\n\n# Notes\nx\n")
         .expect(
             WRITER,
-            "mend: `spec/DOC-1 ü.md` has nothing below the heading `Scope`; \
+            "send back: `spec/DOC-1 ü.md` has nothing below the heading `Scope`; \
              `spec/DOC-1 ü.md` has no heading `Risks`: name the section that says it so",
         )
         .file(
@@ -207,7 +207,7 @@ fn everything_that_is_missing_is_named_at_once() {
         .file("tasks/T-1.txt", "abc")
         .expect(
             PLANNER,
-            "mend: `plans/A.json` does not fit its schema at /id: value is not of type \"string\"; \
+            "send back: `plans/A.json` does not fit its schema at /id: value is not of type \"string\"; \
              `plans/B.json` is missing: write it into the session folder; \
              too few files match `tasks/T-*.txt`: 1, at least 2 are needed; \
              `tasks/T-1.txt` has 3 bytes, at least 4 are needed",
@@ -222,7 +222,7 @@ fn everything_that_is_missing_is_named_at_once() {
         .file("tasks/T-4.txt", "abcd")
         .expect(
             PLANNER,
-            "mend: too many files match `tasks/T-*.txt`: 4, at most 3 are wanted",
+            "send back: too many files match `tasks/T-*.txt`: 4, at most 3 are wanted",
         );
 }
 
@@ -235,12 +235,12 @@ fn test_files_at_any_depth() {
         .file("tests/L2-integration/test_b.py", "x")
         .expect(
             TESTER,
-            "mend: no file matches `tests/L1-*/**`: write at least 1 into the session folder",
+            "send back: no file matches `tests/L1-*/**`: write at least 1 into the session folder",
         )
         .file("tests/L1-unit/deep/er/test größe.py", "def test(): assert 1")
         .expect(TESTER, "verified")
         .file("tests/L1-unit/test_a.py", " \n")
-        .expect(TESTER, "mend: `tests/L1-unit/test_a.py` is empty");
+        .expect(TESTER, "send back: `tests/L1-unit/test_a.py` is empty");
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn links_that_lead_out() {
         .link("tests/L1-unit", "../../../../outside")
         .expect(
             TESTER,
-            "mend: no file matches `tests/L1-*/**`: write at least 1 into the session folder",
+            "send back: no file matches `tests/L1-*/**`: write at least 1 into the session folder",
         );
 }
 
@@ -303,14 +303,15 @@ fn links_that_stay() {
 fn unreadable_files() {
     Sandbox::new().link("spec/DOC-1 ü.md", "DOC-1 ü.md").expect(
         WRITER,
-        "mend: `spec/DOC-1 ü.md` cannot be searched for: Too many levels of symbolic links (os error 40)",
+        "send back: `spec/DOC-1 ü.md` cannot be searched for: Too many levels of symbolic links (os error 40)",
     );
-    Sandbox::new()
-        .file("spec/DOC-1 ü.md/inner", "x")
-        .expect(WRITER, "mend: `spec/DOC-1 ü.md` is a folder, a file is needed");
+    Sandbox::new().file("spec/DOC-1 ü.md/inner", "x").expect(
+        WRITER,
+        "send back: `spec/DOC-1 ü.md` is a folder, a file is needed",
+    );
     let sandbox = Sandbox::new();
     pipe(&sandbox.session().join("keep.bin"));
-    sandbox.expect(KEEPER, "mend: `keep.bin` is not a regular file");
+    sandbox.expect(KEEPER, "send back: `keep.bin` is not a regular file");
     let sandbox = Sandbox::new();
     fs::write(sandbox.session().join("keep.bin"), [0xff]).unwrap();
     sandbox.expect(KEEPER, "verified");
@@ -324,7 +325,7 @@ fn a_file_without_permission() {
     // Permissions do not bind the superuser.
     let expected = match File::open(&file) {
         Ok(_) => "verified".to_owned(),
-        Err(error) => format!("mend: `keep.bin` cannot be read: {error}"),
+        Err(error) => format!("send back: `keep.bin` cannot be read: {error}"),
     };
     sandbox.expect(KEEPER, &expected);
 }
@@ -336,7 +337,7 @@ fn text_that_is_none() {
     fs::write(sandbox.session().join("spec/DOC-1 ü.md"), b"# Scope\n\xff\xfe").unwrap();
     sandbox.expect(
         WRITER,
-        "mend: `spec/DOC-1 ü.md` is not UTF-8 text (byte 8 is not)",
+        "send back: `spec/DOC-1 ü.md` is not UTF-8 text (byte 8 is not)",
     );
 }
 
@@ -355,7 +356,7 @@ fn large_files_are_measured_and_not_read_whole() {
     large("tests/L1-unit/test_a.py").expect(TESTER, "verified");
     large("spec/DOC-1 ü.md").expect(
         WRITER,
-        "mend: `spec/DOC-1 ü.md` has 52428800 bytes, at most 8388608 are read: make it shorter",
+        "send back: `spec/DOC-1 ü.md` has 52428800 bytes, at most 8388608 are read: make it shorter",
     );
 }
 
@@ -364,7 +365,7 @@ fn a_session_folder_that_is_gone() {
     let sandbox = Sandbox::new();
     fs::remove_dir(sandbox.session()).unwrap();
     let said = sandbox.verdict(KEEPER, &[]);
-    assert!(said.starts_with("mend: the session folder "), "{said}");
+    assert!(said.starts_with("send back: the session folder "), "{said}");
 }
 
 #[test]
@@ -390,22 +391,22 @@ fn places_in_reviews() {
         (
             "a.py",
             "3",
-            "mend: `review.md` names line 3 of `a.py`, which has 2 in finding 1",
+            "send back: `review.md` names line 3 of `a.py`, which has 2 in finding 1",
         ),
         (
             "beside.py",
             "3",
-            "mend: `review.md` names line 3 of `beside.py`, which has 2 in finding 1",
+            "send back: `review.md` names line 3 of `beside.py`, which has 2 in finding 1",
         ),
         (
             "b.py",
             "1",
-            "mend: `review.md` names `b.py`, which does not exist in finding 1",
+            "send back: `review.md` names `b.py`, which does not exist in finding 1",
         ),
         (
             "../outside/secret.md",
             "1",
-            "mend: `review.md` names `../outside/secret.md`, which is not a path in the project in finding 1",
+            "send back: `review.md` names `../outside/secret.md`, which is not a path in the project in finding 1",
         ),
     ] {
         let sandbox = Sandbox::new()
@@ -419,6 +420,6 @@ fn places_in_reviews() {
     let sandbox = Sandbox::new().file("review.md", &review("beside.py", "1"));
     assert_eq!(
         sandbox.verdict("REVIEW-1,reviewer,,", &[("verdict", "APPROVE")]),
-        "mend: `review.md` says BLOCK, but `APPROVE` was reported: they must be the same"
+        "send back: `review.md` says BLOCK, but `APPROVE` was reported: they must be the same"
     );
 }

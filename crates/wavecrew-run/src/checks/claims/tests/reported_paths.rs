@@ -16,7 +16,7 @@ fn reported_paths() {
     let outside =
         |path: &str| format!("no: `{path}` in `test_files` lies outside the session folder and the project");
     let absent = |path: &str| {
-        format!("mend: `{path}` in `test_files` does not exist: write it, or report what is there")
+        format!("send back: `{path}` in `test_files` does not exist: write it, or report what is there")
     };
     let fine = "verified".to_owned();
     for (value, expected) in [
@@ -41,15 +41,15 @@ fn reported_paths() {
         ("../../../../../../no/such", outside("../../../../../../no/such")),
         (
             ".",
-            "mend: `.` in `test_files` is the whole folder: name the files".to_owned(),
+            "send back: `.` in `test_files` is the whole folder: name the files".to_owned(),
         ),
         (
             "../..",
-            "mend: `../..` in `test_files` is the whole folder: name the files".to_owned(),
+            "send back: `../..` in `test_files` is the whole folder: name the files".to_owned(),
         ),
         (
             "pipe",
-            "mend: `pipe` in `test_files` is not a regular file".to_owned(),
+            "send back: `pipe` in `test_files` is not a regular file".to_owned(),
         ),
     ] {
         assert_eq!(
@@ -61,14 +61,17 @@ fn reported_paths() {
     let long = "x".repeat(5000);
     let verdict = sandbox.verdict(KEEPER, &[("artifact_path", &long)]);
     assert!(
-        verdict.starts_with("mend: `xxx") && verdict.contains("cannot be read"),
+        verdict.starts_with("send back: `xxx") && verdict.contains("cannot be read"),
         "{verdict}"
     );
     let verdict = sandbox.verdict(KEEPER, &[("artifact_path", "a\0b")]);
     assert!(verdict.contains("cannot be read"), "{verdict}");
     let many = "keep.bin;".repeat(MAX_PATHS + 1);
     let verdict = sandbox.verdict(KEEPER, &[("test_files", &many)]);
-    assert_eq!(verdict, "mend: more than 10000 paths are reported: name fewer");
+    assert_eq!(
+        verdict,
+        "send back: more than 10000 paths are reported: name fewer"
+    );
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn what_the_engine_will_write_need_not_exist_yet() {
         );
     }
     let verdict = sandbox.verdict(BUILDER, &[("artifact_path", "builds/B.json")]);
-    assert!(verdict.starts_with("mend: `builds/B.json`"), "{verdict}");
+    assert!(verdict.starts_with("send back: `builds/B.json`"), "{verdict}");
 }
 
 #[test]
