@@ -33,18 +33,17 @@ fn file_of(project: &Path) -> Option<PathBuf> {
         .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
         .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
     let project = project.canonicalize().ok()?;
-    let name: String = project
-        .to_string_lossy()
-        .bytes()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mut name = String::new();
+    for byte in project.to_string_lossy().bytes() {
+        name.push_str(&format!("{byte:02x}"));
+    }
     // Names of files are limited; the end of a path tells more than its beginning.
     let name = &name[name.len().saturating_sub(200)..];
     Some(state.join("web").join(format!("{name}.json")))
 }
 
 fn read(file: &Path) -> Option<Access> {
-    let private = fs::metadata(file).ok()?.permissions().mode() & 0o077 == 0;
+    let private = fs::metadata(file).ok()?.permissions().mode().trailing_zeros() >= 6;
     let saved: Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
     let token = |name: &str| {
         saved[name]

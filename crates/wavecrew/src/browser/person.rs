@@ -203,9 +203,9 @@ fn edit_row(
         let texts: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
         failed(texts.join("; "))
     };
-    let path = dir.tasks_csv();
+    let table = dir.tasks_csv();
     let bytes =
-        std::fs::read(&path).map_err(|error| failed(format!("cannot read {}: {error}", path.display())))?;
+        std::fs::read(&table).map_err(|error| failed(format!("cannot read {}: {error}", table.display())))?;
     let sheet = Sheet::read(&bytes[..], Origin::Session).map_err(problems)?;
     let cell = |(column, value): (String, String)| ChangedCell {
         id: task.to_owned(),
@@ -221,7 +221,7 @@ fn edit_row(
     let (plan, _) = seal(sheet.apply(&patch), &team).map_err(problems)?;
     let mut edited = Vec::new();
     plan.render(&mut edited, |_, _| None).expect("writing to memory");
-    atomic::write(&path, &edited).map_err(|error| refusal(&error.into()))?;
+    atomic::write(&table, &edited).map_err(|error| refusal(&error.into()))?;
     if runs {
         request(dir, "edit row", Some(task.to_owned()), None)
     } else {

@@ -44,8 +44,8 @@ pub struct Launch<'a> {
 impl<'a> Launch<'a> {
     pub fn new(flags: &'a RunFlags, global: &'a Global) -> Result<Self, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
-        if flags.web {
-            browser::start(&project, flags.open, global)?;
+        if flags.browser.web {
+            browser::start(&project, flags.browser.open, global)?;
         }
         Ok(Self {
             config: Config::load(&project)?,

@@ -14,3 +14,4 @@ mod replay;
 mod run;
 mod sessions;
 mod testing;
+mod web;

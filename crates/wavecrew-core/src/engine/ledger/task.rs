@@ -80,10 +80,6 @@ impl TaskState {
         };
     }
 
-    pub(super) fn note_edits(&mut self, files: &[String]) {
-        self.edits_after_report = Some(files.into());
-    }
-
     pub(super) fn reset(&mut self) {
         self.progress = TaskProgress::Pending;
         self.result = TaskResult::default();
