@@ -112,7 +112,7 @@ fn covered_file(shot: &Shot<'_>, file: &Value) -> Markup {
     html! {
         h3 { code { (path) } " " span.soft { (file["lines"]["covered"]) " of " (file["lines"]["total"]) " lines" } }
         @if let Some(source) = source {
-            div.scroll { table.source {
+            div.scroll tabindex="0" { table.source {
                 caption.visually-hidden { "Lines of " (path) " that no passing test runs" }
                 tbody { @for (at, line) in source.lines().enumerate().filter(|(at, _)| near(at + 1)).take(400) {
                     tr class=[missed.contains(&(at + 1)).then_some("missed")] {
@@ -233,7 +233,7 @@ fn document(shot: &Shot<'_>, task: TaskIx, path: &str) -> Markup {
         details id=(shot.key(task, &format!("file-{path}"))) {
             summary { "File " code { (one_line(path)) } }
             @if bytes.contains(&0) { p.soft { "Not a text file: " (bytes.len()) " bytes." } }
-            @else if is_markdown { div.long { (markdown::render(&text)) } }
+            @else if is_markdown { div.long tabindex="0" { (markdown::render(&text)) } }
             @else { pre.long tabindex="0" { (plain(&shortened(&text, BYTES))) } }
         }
     }

@@ -16,7 +16,7 @@ pub fn decisions(shot: &Shot<'_>) -> Markup {
         h2 { "Decisions" }
         @if decisions.is_empty() { p.soft { "No loop, checkpoint or gate has decided anything yet." } }
         @else {
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr { th scope="col" { "Task" } th scope="col" { "Policy" } th scope="col" { "Decision" } th.num scope="col" { "Round" } th.num scope="col" { "Score" } th scope="col" { "Measured" } th scope="col" { "Why" } } }
                 tbody { @for decision in decisions.iter().rev().take(SHOWN) { tr {
                     th scope="row" { a href=(shot.task_link(&decision.task)) { (one_line(&decision.task)) } }
@@ -41,7 +41,7 @@ pub fn discoveries(shot: &Shot<'_>) -> Markup {
             Ok(found) if found.entries.is_empty() => p.soft { "No worker has put anything on the board yet." },
             Ok(found) => {
                 @if found.malformed > 0 { p.soft { (found.malformed) " lines of discoveries.ndjson cannot be read." } }
-                div.scroll { table {
+                div.scroll tabindex="0" { table {
                     thead { tr { th scope="col" { "When" } th scope="col" { "Who" } th scope="col" { "What" } th scope="col" { "Details" } } }
                     tbody { @for entry in found.entries.iter().rev().take(SHOWN) { tr {
                         td { (one_line(&entry.ts)) } td { (one_line(&entry.worker)) } td { (one_line(&entry.kind)) } td { (data(&entry.data)) }
@@ -57,7 +57,7 @@ pub fn messages(shot: &Shot<'_>) -> Markup {
     html! {
         h2 { "Messages" }
         @match read {
-            Ok((messages, _)) if !messages.is_empty() => div.scroll { table {
+            Ok((messages, _)) if !messages.is_empty() => div.scroll tabindex="0" { table {
                 thead { tr { th scope="col" { "When" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Type" } th scope="col" { "Message" } } }
                 tbody { @for message in messages.iter().rev().take(SHOWN) { tr {
                     td { (one_line(&message.ts)) } td { (one_line(&message.from)) } td { (one_line(&message.to)) } td { (one_line(&message.kind)) }

@@ -186,7 +186,7 @@ fn sessions(all: &[Summary], query: &Query) -> Markup {
         @if all.is_empty() { p { "There is no session in this project yet. Start one with " code { "wavecrew run" } " or " code { "wavecrew testing" } ", or name another project with " code { "-C" } "." } }
         @else if found.is_empty() { p { "No session matches. " a href="/" { "Show all" } } }
         @else {
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr { th scope="col" { "Session" } th scope="col" { "State" } th scope="col" { "Team" } th scope="col" { "Progress" } th.num scope="col" { "Time" } th.num scope="col" { "Tokens" } th.num scope="col" { "Cost" } th scope="col" { "Verdicts" } } }
                 tbody { @for one in &found[range] { (line(one)) } }
             } }

@@ -26,7 +26,7 @@ pub fn receipt(shot: &Shot<'_>, task: TaskIx) -> Markup {
         h2 { "Receipt" }
         @if rows.is_empty() { p.soft { "The worker has reported nothing yet." } }
         @else {
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 caption.visually-hidden { "What was claimed, what the check found, and the verdict" }
                 thead { tr { th scope="col" { "Claim" } th scope="col" { "What the check found" } th scope="col" { "Verdict" } } }
                 tbody { @for row in &rows { tr { td { (row.claim) } td { (row.found) } td { (badge(row.verdict)) } } } }
@@ -46,7 +46,7 @@ fn rows(shot: &Shot<'_>, task: TaskIx) -> Vec<Row> {
     rows.push(Row {
         claim: html! {
             strong { "The task is " (result.status.as_str()) "." }
-            @if !result.findings.is_empty() { div.long { (markdown::render(&shortened(&result.findings, LONGEST))) } }
+            @if !result.findings.is_empty() { div.long tabindex="0" { (markdown::render(&shortened(&result.findings, LONGEST))) } }
         },
         found: html! {
             @if !result.error.is_empty() { (plain(&shortened(&result.error, LONGEST))) }
@@ -119,7 +119,7 @@ fn sent_back(shot: &Shot<'_>, task_ix: TaskIx) -> Vec<Row> {
             claim: html! { "Report of attempt " (attempt) ", turn " (turn.saturating_sub(1)) },
             found: html! {
                 @if reason.len() > 300 {
-                    details id=(shot.key(task_ix, &format!("back-{attempt}-{turn}"))) { summary { "Sent back: " (one_line(first)) } div.long { (markdown::render(&shortened(reason, LONGEST))) } }
+                    details id=(shot.key(task_ix, &format!("back-{attempt}-{turn}"))) { summary { "Sent back: " (one_line(first)) } div.long tabindex="0" { (markdown::render(&shortened(reason, LONGEST))) } }
                 } @else { "Sent back: " (plain(reason)) }
             },
             verdict: "contradicted",

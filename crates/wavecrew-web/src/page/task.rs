@@ -260,7 +260,7 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
     html! {
         h2 { "Instruction" }
         @for (turn, text) in turns { (folded(&shot.key(task, &format!("prompt-{turn}")), &format!("Message of turn {turn}"), &text)) }
-        div.scroll { table {
+        div.scroll tabindex="0" { table {
             caption.visually-hidden { "The row of the table" }
             tbody { @for (column, value) in columns.iter().filter(|(_, value)| !value.is_empty()) { tr { th scope="row" { (one_line(column)) } td { (plain(&shortened(value, 20_000))) } } } }
         } }
@@ -268,7 +268,7 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
             details #edit-row {
                 summary { "Edit this row" }
                 form.stack method="post" action={ (shot.run_link()) "/t/" (encode(id)) "/edit" } {
-                    @for (column, value) in columns.iter().filter(|(column, _)| *column != "id") {
+                    @for (column, value) in columns.iter().filter(|(column, value)| *column != "id" && is_typed(value)) {
                         label { (one_line(column)) textarea name=(column) rows="2" { (value) } }
                     }
                     p.soft { "The edit goes into tasks.csv. A task with a result runs again when the session continues." }
@@ -277,4 +277,9 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
             }
         }
     }
+}
+
+/// Whether a form gives the text back as it is: what nobody can type stays as it is in the table.
+fn is_typed(text: &str) -> bool {
+    !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
 }

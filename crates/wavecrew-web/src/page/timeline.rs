@@ -83,7 +83,7 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
         (pager(shot.query.page(), pages, |page| shot.query.link(|query| query.page = Some(page.to_string()))))
         details #timeline-table {
             summary { "The same as a table" }
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr { th scope="col" { "Task" } th scope="col" { "Attempt" } th scope="col" { "Agent" } th scope="col" { "Started" } th.num scope="col" { "Took" } th scope="col" { "Outcome" } } }
                 tbody {
                     @for span in shown { tr {

@@ -16,10 +16,10 @@ use wavecrew_web::Desk;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wavecrew web                                 print the link to all sessions
-  wavecrew web --open                          open it in the browser
-  wavecrew web run-tasks-20260308 --port 8420  one session, always at the same port
-  wavecrew web --listen 0.0.0.0                for other machines, without encryption")]
+  wavecrew web                                   print the link to all sessions
+  wavecrew web --open                            open it in the browser
+  wavecrew web run-tasks-20260308 --port 8420    one session, always at the same port
+  wavecrew web --listen 0.0.0.0                  for other machines, without encryption")]
 pub struct Args {
     #[command(flatten)]
     session: SessionArg,

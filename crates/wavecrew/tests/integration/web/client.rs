@@ -115,7 +115,7 @@ impl Reply {
     }
 }
 
-/// Sends a request and reads until the other side closes.
+/// Sends a request and reads the answer.
 pub fn exchange(address: &str, request: &str) -> Reply {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     stream
@@ -123,7 +123,13 @@ pub fn exchange(address: &str, request: &str) -> Reply {
         .expect("a time limit");
     stream.write_all(request.as_bytes()).expect("the request is sent");
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).expect("an answer");
+    let mut chunk = [0; 16 << 10];
+    while !is_whole(&bytes) {
+        match stream.read(&mut chunk).expect("an answer") {
+            0 => break,
+            length => bytes.extend_from_slice(&chunk[..length]),
+        }
+    }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (headers, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = headers
@@ -138,6 +144,19 @@ pub fn exchange(address: &str, request: &str) -> Reply {
         headers: headers.to_owned(),
         body,
     }
+}
+
+/// Whether everything that the headers announce is there. Some servers leave the connection open.
+fn is_whole(bytes: &[u8]) -> bool {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return false;
+    };
+    let headers = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+    let length = headers
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
+    let length: Option<usize> = length.and_then(|length| length.trim().parse().ok());
+    length.is_some_and(|length| bytes.len() >= end + 4 + length)
 }
 
 fn dechunked(mut rest: &str) -> String {
