@@ -8,7 +8,7 @@ use crate::cli;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    #[error("`{0}` is not an agent that this version knows")]
+    #[error("`{0}` is not a known agent")]
     Unknown(String),
     #[error("`command:` needs a program to run, for example `command:./agent.sh`")]
     EmptyCommand,

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use wavecrew_core::engine::{Answer, Question, QuestionKind};
+use wavecrew_core::engine::{Answer, GivenAnswer, Question, QuestionKind};
+use wavecrew_core::event::AnsweredBy;
 use wavecrew_session::{SessionDir, SessionError, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -18,6 +19,9 @@ pub struct OpenQuestion {
     /// Any text is an answer; an empty one leaves the decision to the worker.
     #[serde(default)]
     pub open: bool,
+    /// What the answer is about, as paths in the session folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<String>,
 }
 
 impl OpenQuestion {
@@ -37,7 +41,35 @@ impl OpenQuestion {
 #[derive(Serialize, Deserialize)]
 struct Answered {
     id: u32,
-    answer: String,
+    #[serde(flatten)]
+    written: WrittenAnswer,
+}
+
+/// An answer in its file.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct WrittenAnswer {
+    /// One of the options, or any text if the question is open.
+    pub answer: String,
+    #[serde(default = "client")]
+    pub by: AnsweredBy,
+    /// What the person adds for the worker whose work is revised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+fn client() -> AnsweredBy {
+    AnsweredBy::Client
+}
+
+impl WrittenAnswer {
+    /// The answer of a program.
+    pub fn of_client(answer: &str) -> Self {
+        Self {
+            answer: answer.to_owned(),
+            by: client(),
+            remark: None,
+        }
+    }
 }
 
 fn open_question(question: &Question) -> OpenQuestion {
@@ -48,13 +80,19 @@ fn open_question(question: &Question) -> OpenQuestion {
         QuestionKind::FailedWave
         | QuestionKind::Permission
         | QuestionKind::PolicyDecision { .. }
-        | QuestionKind::Approval => (words(), false),
+        | QuestionKind::Approval { .. } => (words(), false),
     };
+    let (facts, asked) = question.facts_and_question(|path| format!("{path} in the session folder."));
     OpenQuestion {
         id: question.id,
-        question: question.text.clone(),
+        question: if facts.is_empty() {
+            asked.to_owned()
+        } else {
+            format!("{facts}\n{asked}")
+        },
         options,
         open,
+        documents: question.documents.clone(),
     }
 }
 
@@ -69,7 +107,7 @@ fn answer_for(kind: &QuestionKind, word: &str) -> Answer {
 }
 
 /// Writes the question and waits for its answer, until its time limit.
-pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
+pub fn ask(dir: &SessionDir, question: &Question) -> GivenAnswer {
     static ASKING: Mutex<()> = Mutex::new(());
     let since = Instant::now();
     let _asking = ASKING.lock();
@@ -82,20 +120,24 @@ pub fn ask(dir: &SessionDir, question: &Question) -> Answer {
             break;
         }
         written = true;
-        if let Some(word) = answer_to(dir, question.id).filter(|word| asked.accepts(word)) {
+        if let Some(found) = answer_to(dir, question.id).filter(|found| asked.accepts(&found.answer)) {
             forget(dir);
-            return answer_for(&question.kind, &word);
+            return GivenAnswer {
+                answer: answer_for(&question.kind, &found.answer),
+                by: found.by,
+                remark: found.remark,
+            };
         }
         std::thread::sleep(POLL);
     }
     forget(dir);
-    question.kind.unanswered()
+    GivenAnswer::by(AnsweredBy::Nobody, question.kind.unanswered())
 }
 
 /// The question that is open, if there is one.
 pub fn open(dir: &SessionDir) -> Option<OpenQuestion> {
     let asked: OpenQuestion = serde_json::from_slice(&fs::read(dir.question_file()).ok()?).ok()?;
-    let answered = answer_to(dir, asked.id).is_some_and(|word| asked.accepts(&word));
+    let answered = answer_to(dir, asked.id).is_some_and(|found| asked.accepts(&found.answer));
     (!answered).then_some(asked)
 }
 
@@ -107,18 +149,18 @@ pub fn forget(dir: &SessionDir) {
 }
 
 /// Writes the answer to a question.
-pub fn answer(dir: &SessionDir, asked: &OpenQuestion, answer: &str) -> Result<(), SessionError> {
+pub fn answer(dir: &SessionDir, asked: &OpenQuestion, written: WrittenAnswer) -> Result<(), SessionError> {
     let answered = Answered {
         id: asked.id,
-        answer: answer.to_owned(),
+        written,
     };
     let text = serde_json::to_vec(&answered).expect("plain data");
     atomic::write_volatile(&dir.answer_file(), &text)
 }
 
-fn answer_to(dir: &SessionDir, id: u32) -> Option<String> {
+fn answer_to(dir: &SessionDir, id: u32) -> Option<WrittenAnswer> {
     let found: Answered = serde_json::from_slice(&fs::read(dir.answer_file()).ok()?).ok()?;
-    (found.id == id).then_some(found.answer)
+    (found.id == id).then_some(found.written)
 }
 
 #[cfg(test)]
@@ -133,6 +175,7 @@ mod tests {
             id: 7,
             kind: wavecrew_core::engine::QuestionKind::FailedWave,
             text: "All failed. Again?".into(),
+            documents: Vec::new(),
             timeout: Duration::from_mins(1),
         };
         assert_eq!(open(&dir), None);
@@ -149,16 +192,16 @@ mod tests {
                 id: 6,
                 ..asked.clone()
             };
-            answer(&dir, &foreign, "abort").unwrap();
+            answer(&dir, &foreign, WrittenAnswer::of_client("abort")).unwrap();
             assert_eq!(
                 open(&dir),
                 Some(asked.clone()),
                 "the answer to another question is none"
             );
-            answer(&dir, &asked, "retry").unwrap();
+            answer(&dir, &asked, WrittenAnswer::of_client("retry")).unwrap();
             asking.join().unwrap()
         });
-        assert_eq!(answered, Answer::Retry);
+        assert_eq!(answered, GivenAnswer::by(AnsweredBy::Client, Answer::Retry));
         assert_eq!(open(&dir), None);
     }
 
@@ -171,9 +214,10 @@ mod tests {
             id: 7,
             kind,
             text: "Which?".into(),
+            documents: Vec::new(),
             timeout: Duration::ZERO,
         };
-        assert_eq!(ask(&dir, &question), Answer::Deny);
+        assert_eq!(ask(&dir, &question).answer, Answer::Deny);
         assert_eq!(open(&dir), None);
     }
 

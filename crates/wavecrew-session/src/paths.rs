@@ -27,10 +27,6 @@ impl ProjectPaths {
         self.root.join(".workflow/.csv-wave")
     }
 
-    pub fn session_folder(&self, id: &str) -> PathBuf {
-        self.sessions_folder().join(id)
-    }
-
     /// Folders of agents that an MCP client started.
     pub fn agents_folder(&self) -> PathBuf {
         self.root.join(".workflow/.agents")

@@ -50,7 +50,7 @@ impl PrepareError {
                 meant: Some(path), ..
             } => format!("did you mean `{path}`?"),
             Self::MissingPath { meant: None, .. } => {
-                "name paths as seen from the project's folder, or leave them out".to_owned()
+                "give paths relative to the project, or omit them".to_owned()
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::scope::Scope;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    #[error("`--target {given}` is not a layer with a percentage")]
+    #[error("`--target {given}` does not name a layer of this team and a percentage")]
     Invalid { given: String, layers: Vec<String> },
     #[error("the session `{0}` has no targets")]
     NoTargets(String),

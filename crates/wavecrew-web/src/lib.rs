@@ -44,6 +44,8 @@ pub enum Act {
     Answer {
         question: u32,
         answer: String,
+        /// For the worker whose work is revised.
+        remark: Option<String>,
     },
     /// Copy kept tests into the project.
     Apply,

@@ -40,7 +40,7 @@ pub fn choose(
     for pair in role_agents {
         let Some((role, name)) = pair.split_once('=') else {
             return Err(Failure::with_help(
-                format!("`{pair}` does not name a role's agent"),
+                format!("`{pair}` is not of the form ROLE=AGENT"),
                 "write --role-agent ROLE=AGENT",
             ));
         };
@@ -185,7 +185,7 @@ fn no_program(agent: &str, program: &str) -> Failure {
         ),
         (true, false) => (
             "does not exist",
-            "name it as seen from the project's folder, or by its full path".to_owned(),
+            "give its path relative to the project, or its full path".to_owned(),
         ),
         (false, true) => (
             "is not on PATH",
@@ -220,7 +220,7 @@ fn bad_agent(error: &AgentError, path: &OsStr) -> Failure {
     let names: Vec<&str> = cli::ALL.iter().map(|cli| cli.name()).collect();
     let help = match error {
         AgentError::Cassette(_) | AgentError::NoCassette => {
-            "name a cassette that `--record FILE` wrote, as seen from the project's folder".to_owned()
+            "name a cassette that `--record FILE` wrote; a relative path starts at the project".to_owned()
         }
         AgentError::Name(wavecrew_agents::AgentError::Unknown(name)) if is_program(name, path) => {
             format!("a program is an agent with `command:` before it: `--agent 'command:{name}'`")

@@ -294,7 +294,7 @@ pub fn planned(file: &Path) -> Result<Vec<(Issue, Vec<usize>)>, Failure> {
     let issues = read_plan(&text).map_err(|problem| {
         Failure::with_help(
             format!("{}: {problem}", file.display()),
-            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a check list (`- [ ] Do it`)",
+            "write phases as headings (`## Phase 1: Storage`), or what is to be done as a checklist (`- [ ] Do it`)",
         )
     })?;
     let issue = |planned: wavecrew_core::issue::Planned| {

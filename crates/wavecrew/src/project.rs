@@ -4,19 +4,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use wavecrew_measure::detect::ROOT_MARKS;
 
 /// Marks of a project that uses wavecrew: the nearest of these wins.
 const OWN_MARKS: [&str; 3] = ["wavecrew.toml", ".wavecrew", ".workflow/.csv-wave"];
-/// Marks of any project.
-const MARKS: [&str; 7] = [
-    ".git",
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "package.json",
-    "Cargo.toml",
-    "go.mod",
-];
 
 #[derive(Default)]
 struct Place {
@@ -95,7 +86,7 @@ fn root_above(start: &Path, limits: &[PathBuf]) -> PathBuf {
         folders.iter().find(is_marked).copied()
     };
     marked(&OWN_MARKS)
-        .or_else(|| marked(&MARKS))
+        .or_else(|| marked(ROOT_MARKS))
         .unwrap_or(start)
         .to_owned()
 }

@@ -2,8 +2,9 @@
 
 use crate::browser;
 use std::fmt;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +17,46 @@ use wavecrew_process::signal_self;
 /// Whether there is a person to ask, here or in the browser.
 pub fn is_interactive() -> bool {
     browser::is_on() || io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Shows coloured lines: in the person's pager when they do not fit on the screen, else as they are.
+pub fn page(lines: &[String]) {
+    let rows = usize::from(dialoguer::console::Term::stderr().size().0);
+    if !(is_interactive()
+        && !browser::is_on()
+        && io::stdout().is_terminal()
+        && lines.len() >= rows
+        && paged(lines))
+    {
+        for line in lines {
+            anstream::eprintln!("{line}");
+        }
+    }
+}
+
+/// Whether the pager showed the lines. `PAGER` names it; without one it is `less`.
+fn paged(lines: &[String]) -> bool {
+    let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    if pager.trim().is_empty() || pager.trim() == "cat" {
+        return false;
+    }
+    let started = Command::new("sh")
+        .args(["-c", &pager])
+        // As git does: show colours, and leave what was shown on the screen.
+        .env("LESS", std::env::var("LESS").unwrap_or_else(|_| "FRX".to_owned()))
+        .stdin(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = started else { return false };
+    let mut text = anstream::AutoStream::new(Vec::new(), anstream::stdout().current_choice());
+    for line in lines {
+        // Writing to memory does not fail.
+        let _ = writeln!(text, "{line}");
+    }
+    if let Some(mut input) = child.stdin.take() {
+        // A person may leave the pager before the end.
+        let _ = input.write_all(&text.into_inner());
+    }
+    child.wait().is_ok_and(|status| status.success())
 }
 
 /// Asks for one of `items`. `None` when the person presses Escape or the terminal is gone.

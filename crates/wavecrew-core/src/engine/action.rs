@@ -142,10 +142,25 @@ pub enum Reply {
 #[derive(Clone, Debug)]
 pub struct Question {
     pub id: u32,
+    /// The facts, then the question in the last line.
     pub text: String,
+    /// Documents that the answer is about, as paths in the session folder.
+    pub documents: Vec<String>,
     pub kind: QuestionKind,
     /// Later answers are ignored.
     pub timeout: Duration,
+}
+
+impl Question {
+    /// The facts with a line for each document, and the question itself. `shown` makes a document's path one that the
+    /// reader can open.
+    pub fn facts_and_question(&self, shown: impl Fn(&str) -> String) -> (String, &str) {
+        let (facts, asked) = self.text.rsplit_once('\n').unwrap_or(("", &self.text));
+        let documents = self.documents.iter().map(|path| format!("Read {}", shown(path)));
+        let facts = Some(facts.to_owned()).filter(|facts| !facts.is_empty());
+        let lines: Vec<String> = facts.into_iter().chain(documents).collect();
+        (lines.join("\n"), asked)
+    }
 }
 
 /// What a question is about; decides which answers are possible.
@@ -157,8 +172,8 @@ pub enum QuestionKind {
     Permission,
     /// A checkpoint or a gate blocks the run: continue, have the work revised if rounds are left, or abort.
     PolicyDecision { may_revise: bool },
-    /// A person has to approve before the run continues: approve or abort.
-    Approval,
+    /// A person has to approve before the run continues: approve, have the work revised, or abort.
+    Approval { may_revise: bool },
     /// A worker asks a question: one of these options, or free text.
     Advice { options: Vec<String> },
 }
@@ -179,21 +194,18 @@ impl QuestionKind {
         let choice = |word, label, answer| AnswerChoice { word, label, answer };
         let stop = choice("abort", "Stop here", Answer::Abort);
         let go_on = choice("go-on", "Continue anyway", Answer::Proceed);
+        let approve = choice("approve", "Approve", Answer::Proceed);
+        let revise = choice("revise", "Have the work revised", Answer::Revise);
         match self {
             Self::FailedWave => vec![choice("retry", "Try them again", Answer::Retry), stop],
             Self::Permission => vec![
                 choice("allow", "Allow it this time", Answer::Allow),
                 choice("deny", "Deny it", Answer::Deny),
             ],
-            Self::PolicyDecision { may_revise: true } => {
-                vec![
-                    go_on,
-                    choice("revise", "Have the work revised", Answer::Revise),
-                    stop,
-                ]
-            }
+            Self::PolicyDecision { may_revise: true } => vec![go_on, revise, stop],
             Self::PolicyDecision { may_revise: false } => vec![go_on, stop],
-            Self::Approval => vec![choice("approve", "Approve", Answer::Proceed), stop],
+            Self::Approval { may_revise: true } => vec![approve, revise, stop],
+            Self::Approval { may_revise: false } => vec![approve, stop],
             Self::Advice { .. } => Vec::new(),
         }
     }
@@ -201,7 +213,7 @@ impl QuestionKind {
     /// The answer when nobody answers.
     pub fn unanswered(&self) -> Answer {
         match self {
-            Self::FailedWave | Self::PolicyDecision { .. } | Self::Approval => Answer::Abort,
+            Self::FailedWave | Self::PolicyDecision { .. } | Self::Approval { .. } => Answer::Abort,
             Self::Permission | Self::Advice { .. } => Answer::Deny,
         }
     }

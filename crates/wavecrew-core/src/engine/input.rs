@@ -1,6 +1,6 @@
 //! Inputs of the engine: everything that happens outside reaches it as one of these.
 
-use crate::event::{ProcessId, StopReason, TokenUsage, Verdict, WorktreeRecord};
+use crate::event::{AnsweredBy, ProcessId, StopReason, TokenUsage, Verdict, WorktreeRecord};
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sheet::Patch;
@@ -111,7 +111,7 @@ pub enum Input {
     },
     Answered {
         question: u32,
-        answer: Answer,
+        given: GivenAnswer,
     },
     /// Start nothing new; let what runs finish.
     Drain,
@@ -256,4 +256,23 @@ pub enum Answer {
     Revise,
     /// Free text, or an option.
     Text(String),
+}
+
+/// An answer and who gave it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GivenAnswer {
+    pub answer: Answer,
+    pub by: AnsweredBy,
+    /// What the person adds for the worker whose work is revised.
+    pub remark: Option<String>,
+}
+
+impl GivenAnswer {
+    pub fn by(by: AnsweredBy, answer: Answer) -> Self {
+        Self {
+            answer,
+            by,
+            remark: None,
+        }
+    }
 }

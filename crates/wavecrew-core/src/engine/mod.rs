@@ -26,8 +26,8 @@ pub use action::{
 };
 pub use fingerprint::{Fingerprinter, is_engine_column};
 pub use input::{
-    Answer, CheckFindings, CheckOutcome, Input, MergeOutcome, OutputMode, RecoveredReport, SpawnError,
-    StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
+    Answer, CheckFindings, CheckOutcome, GivenAnswer, Input, MergeOutcome, OutputMode, RecoveredReport,
+    SpawnError, StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
 pub use policy::complete_report;
@@ -261,7 +261,7 @@ impl Engine {
             Input::TableEditRefused { problems } => {
                 self.record(Event::TableEditRefused { at: now, problems });
             }
-            Input::Answered { question, answer } => self.answered(question, answer),
+            Input::Answered { question, given } => self.answered(question, given),
             Input::Drain => self.drain(),
             Input::Stop(kind) => self.stop(kind),
             Input::Pause => {
@@ -299,25 +299,29 @@ impl Engine {
     }
 
     /// Asks the person; returns the number of the question.
-    fn ask(&mut self, text: String, kind: QuestionKind, timeout: Duration) -> u32 {
+    fn ask(&mut self, text: String, documents: Vec<String>, kind: QuestionKind, timeout: Duration) -> u32 {
         let id = self.ledger.questions;
-        let asked = text.clone();
-        self.record(Event::Asked {
-            question: id,
-            text: asked,
-        });
-        self.out.push(Action::Ask(Question {
+        let question = Question {
             id,
             text,
+            documents,
             kind,
             timeout,
-        }));
+        };
+        let (facts, asked) = question.facts_and_question(str::to_owned);
+        let text = if facts.is_empty() {
+            asked.to_owned()
+        } else {
+            format!("{facts}\n{asked}")
+        };
+        self.record(Event::Asked { question: id, text });
+        self.out.push(Action::Ask(question));
         id
     }
 
     /// Asks the person, and starts nothing until there is an answer.
-    fn ask_and_wait(&mut self, text: String, kind: QuestionKind) {
-        let question = self.ask(text, kind, self.ledger.team.limits.person);
+    fn ask_and_wait(&mut self, text: String, documents: Vec<String>, kind: QuestionKind) {
+        let question = self.ask(text, documents, kind, self.ledger.team.limits.person);
         self.mode = Mode::AwaitingAnswer {
             question,
             since: self.now,

@@ -1,12 +1,12 @@
 //! Picks what runs: waves in order, the phases of each wave in order, within the concurrency limit.
 
 use super::action::{Action, Notice, QuestionKind};
-use super::input::{Answer, StopKind};
+use super::input::{Answer, GivenAnswer, StopKind};
 use super::ledger::TaskProgress;
 use super::policy::Course;
 use super::{AskMode, Engine, Mode};
 use crate::budget::ReachedLimit;
-use crate::event::{Event, RunOutcome, Status};
+use crate::event::{AnsweredBy, Event, RunOutcome, Status};
 use crate::id::{ExecMode, TaskIx};
 use crate::team::Position;
 use std::collections::VecDeque;
@@ -248,7 +248,7 @@ impl Engine {
         let all_failed = !revised && counts.failed > 0 && counts.failed + counts.skipped == counts.total();
         if all_failed && self.options.ask_mode == AskMode::Person {
             let text = format!("All tasks of wave {wave} failed. Try them again, or stop here?");
-            return self.ask_and_wait(text, QuestionKind::FailedWave);
+            return self.ask_and_wait(text, Vec::new(), QuestionKind::FailedWave);
         }
         if all_failed {
             self.notify(Notice::Note(format!(
@@ -272,23 +272,28 @@ impl Engine {
         });
     }
 
-    pub(super) fn answered(&mut self, question: u32, answer: Answer) {
-        let Some(answer) = self.worker_answered(question, answer) else {
+    pub(super) fn record_answer(&mut self, question: u32, given: &GivenAnswer, answer: &str) {
+        self.record(Event::Answered {
+            question,
+            answer: answer.to_owned(),
+            by: Some(given.by),
+            remark: given.remark.clone(),
+        });
+    }
+
+    pub(super) fn answered(&mut self, question: u32, given: GivenAnswer) {
+        let Some(given) = self.worker_answered(question, given) else {
             return;
         };
         if !matches!(self.mode, Mode::AwaitingAnswer { question: asked, .. } if asked == question) {
             return;
         }
         self.mode = Mode::Running;
-        if self.decision_answered(question, &answer) {
+        let Some(given) = self.decision_answered(question, given) else {
             return;
-        }
-        let again = matches!(answer, Answer::Retry | Answer::Revise);
-        let said = if again { "retry" } else { "abort" };
-        self.record(Event::Answered {
-            question,
-            answer: said.to_owned(),
-        });
+        };
+        let again = matches!(given.answer, Answer::Retry | Answer::Revise);
+        self.record_answer(question, &given, if again { "retry" } else { "abort" });
         if !again {
             return self.merge();
         }
@@ -309,7 +314,7 @@ impl Engine {
         if let Mode::AwaitingAnswer { question, since } = self.mode
             && self.now.since(since) >= self.ledger.team.limits.person
         {
-            self.answered(question, Answer::Abort);
+            self.answered(question, GivenAnswer::by(AnsweredBy::Nobody, Answer::Abort));
         }
     }
 

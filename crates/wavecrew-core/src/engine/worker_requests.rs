@@ -2,9 +2,9 @@
 //! question. Without an answer in time, permission is denied, and a worker with a question decides for itself.
 
 use super::action::{Action, Permission, QuestionKind, Reply};
-use super::input::{Answer, WorkerId, WorkerRequest};
+use super::input::{Answer, GivenAnswer, WorkerId, WorkerRequest};
 use super::{AskMode, Engine};
-use crate::event::Event;
+use crate::event::AnsweredBy;
 use crate::time::{Timestamp, human};
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl Engine {
             let reply = subject.without_answer();
             return self.out.push(Action::Reply { worker, key, reply });
         }
-        let question = self.ask(text, kind, PATIENCE);
+        let question = self.ask(text, Vec::new(), kind, PATIENCE);
         self.asked.push(PendingRequest {
             question,
             worker,
@@ -102,16 +102,13 @@ impl Engine {
     }
 
     /// Passes an answer to the worker that asked; returns it if no worker asked the question.
-    pub(super) fn worker_answered(&mut self, question: u32, answer: Answer) -> Option<Answer> {
+    pub(super) fn worker_answered(&mut self, question: u32, given: GivenAnswer) -> Option<GivenAnswer> {
         let Some(at) = self.asked.iter().position(|asked| asked.question == question) else {
-            return Some(answer);
+            return Some(given);
         };
         let asked = self.asked.swap_remove(at);
-        let (reply, said) = asked.about.answered(answer);
-        self.record(Event::Answered {
-            question,
-            answer: said,
-        });
+        let (reply, said) = asked.about.answered(given.answer.clone());
+        self.record_answer(question, &given, &said);
         let (now, worker) = (self.now, asked.worker);
         if let Some(attempt) = self.live.get_mut(&worker) {
             attempt.last_activity = now;
@@ -132,7 +129,7 @@ impl Engine {
             .map(|asked| asked.question)
             .collect();
         for question in due {
-            self.worker_answered(question, Answer::Deny);
+            self.worker_answered(question, GivenAnswer::by(AnsweredBy::Nobody, Answer::Deny));
         }
     }
 }

@@ -190,6 +190,11 @@ pub enum Event {
     Answered {
         question: u32,
         answer: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<AnsweredBy>,
+        /// What the person adds for the worker.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remark: Option<String>,
     },
     /// A person did something outside of the terminal of the run.
     Acted {
@@ -274,6 +279,37 @@ pub struct PolicyDecision {
     /// Values of output columns that replace the current ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<(String, String)>,
+    /// Who decided, when it was not the policy alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<AnsweredBy>,
+}
+
+/// Who answered a question of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnsweredBy {
+    /// At the terminal.
+    Person,
+    /// In the browser.
+    Browser,
+    /// A program, over MCP or in the session folder.
+    Client,
+    /// The flag `-y`: nobody was asked.
+    YesFlag,
+    /// Nobody answered in time, or nobody could be asked.
+    Nobody,
+}
+
+impl AnsweredBy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "a person",
+            Self::Browser => "a person in the browser",
+            Self::Client => "an MCP client",
+            Self::YesFlag => "-y",
+            Self::Nobody => "nobody",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -24,7 +24,7 @@ impl Sheet {
             Ok(Some(header)) => header.names(origin),
             Ok(None) => {
                 return Err(vec![Problem::new(0, "The file is empty").help(
-                    "the first line names the columns; `id` and `description` are the least a task needs",
+                    "the first line names the columns; `id` and `description` are required",
                 )]);
             }
             Err(problem) => return Err(vec![problem]),
@@ -86,7 +86,7 @@ fn ragged(record: &Record<'_>, width: usize) -> Problem {
     let found = record.ends.len();
     let fields = if found == 1 { "field" } else { "fields" };
     let help = if found > width {
-        "a field that holds a comma, a quote or a line break must stand in double quotes"
+        "a field that holds a comma, a quote or a line break needs double quotes around it"
     } else {
         "write empty fields too, or look for a quote that was not closed on an earlier line"
     };

@@ -216,6 +216,14 @@ impl Team {
         self.discoveries.iter().find(|discovery| discovery.name == name)
     }
 
+    /// The gates that decide after a task of this id.
+    pub fn gates_after<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a GateKind> {
+        self.gates.iter().filter(move |gate| {
+            id.strip_prefix(gate.after())
+                .is_some_and(|rest| rest.starts_with('-'))
+        })
+    }
+
     /// The checkpoint that a role's tasks are, if they are one.
     pub fn checkpoint(&self, role: &str) -> Option<&Checkpoint> {
         self.checkpoints.iter().find(|checkpoint| checkpoint.role == role)

@@ -33,7 +33,7 @@ pub struct Role {
     /// Files that have to be there before its task counts as completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owes: Vec<Owed>,
-    /// How its claims are examined beyond what it owes.
+    /// How its claims are checked, beyond the files it owes.
     #[serde(default, rename = "examined", skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckKind>,
     /// Message types it may send.
@@ -113,7 +113,7 @@ pub enum Workspace {
     Worktree,
 }
 
-/// What the coordinator finds out itself before it believes a worker. Each is a program of its own that takes a while.
+/// What the coordinator measures itself before a claim counts. Each check is a program of its own that takes a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Examination")]
@@ -273,7 +273,7 @@ pub struct ReviewRules {
 #[serde(deny_unknown_fields)]
 pub struct Severity {
     pub name: String,
-    /// The verdicts that a review may come to whose worst finding is of this kind.
+    /// The verdicts allowed for a review whose worst finding is of this kind.
     pub verdicts: Vec<String>,
 }
 

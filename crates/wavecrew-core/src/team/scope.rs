@@ -58,7 +58,10 @@ impl Scope {
                     .find_map(|choice| Some((choice, first_word(request, &choice.words)?)));
                 let (pipeline, mut reason) = match hit {
                     Some((choice, word)) => (&choice.pipeline, format!("the request says `{word}`")),
-                    None => (otherwise, "no word of the request points elsewhere".to_owned()),
+                    None => (
+                        otherwise,
+                        "the request names nothing that asks for another pipeline".to_owned(),
+                    ),
                 };
                 if let Some(complexity) = complexity {
                     let (points, level) = complexity.rate(request);

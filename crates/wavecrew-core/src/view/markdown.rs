@@ -5,7 +5,7 @@ use super::{
 };
 use crate::budget::{dollars, grouped};
 use crate::engine::{Ledger, TaskState};
-use crate::event::{RunOutcome, Status, StopReason};
+use crate::event::{AnsweredBy, RunOutcome, Status, StopReason};
 use crate::id::TaskIx;
 use crate::time::human;
 use std::fmt::Write as _;
@@ -56,11 +56,14 @@ fn decisions(text: &mut String, ledger: &Ledger) {
     if shown.is_empty() {
         return;
     }
-    text.push_str("\n## Decisions\n\n| Task | Round | Decision | Why |\n| --- | --- | --- | --- |\n");
+    text.push_str(
+        "\n## Decisions\n\n| Task | Round | Decision | By | Why |\n| --- | --- | --- | --- | --- |\n",
+    );
     for decision in shown {
+        let by = decision.decided_by.map_or("rule", AnsweredBy::as_str);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} |",
+            "| {} | {} | {} | {by} | {} |",
             decision.task,
             decision.round,
             decision.outcome.as_str(),

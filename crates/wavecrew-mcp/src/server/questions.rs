@@ -4,7 +4,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ElicitRequestParams, ElicitationAction, ProtocolVersion};
 use rmcp::service::{ElicitationMode, RequestContext};
 use serde_json::json;
-use wavecrew_run::questions::{OpenQuestion, answer};
+use wavecrew_run::questions::{OpenQuestion, WrittenAnswer, answer};
 use wavecrew_session::SessionDir;
 
 /// Whether the client can put a question to a person.
@@ -41,5 +41,6 @@ pub(super) async fn elicit_answer(
         .filter(|result| result.action == ElicitationAction::Accept);
     let word = accepted.and_then(|result| Some(result.content?.get("answer")?.as_str()?.to_owned()));
     let word = word.filter(|word| asked.accepts(word));
-    answer(dir, asked, word.as_deref().unwrap_or(asked.default_answer())).map_err(|error| error.to_string())
+    let word = word.as_deref().unwrap_or(asked.default_answer());
+    answer(dir, asked, WrittenAnswer::of_client(word)).map_err(|error| error.to_string())
 }

@@ -68,6 +68,9 @@ pub(super) struct TeamAnswer {
     /// The session that team_run or spawn_agents_on_csv returned.
     session: String,
     answer: String,
+    /// With `revise`: what should change. Reaches the worker whose work is revised.
+    #[serde(default)]
+    remark: Option<String>,
 }
 
 impl ServerTool for TeamAnswer {
@@ -75,6 +78,8 @@ impl ServerTool for TeamAnswer {
     const DESCRIPTION: &'static str = "Answer the open question of a session with one of its options.";
 
     async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
-        server.teams.answer(&self.session, &self.answer)
+        server
+            .teams
+            .answer(&self.session, &self.answer, self.remark.as_deref())
     }
 }

@@ -18,7 +18,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use wavecrew_process::{DetachedChild, start_detached};
-use wavecrew_run::questions;
+use wavecrew_run::questions::{self, WrittenAnswer};
 use wavecrew_session::SessionDir;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -95,7 +95,7 @@ impl Teams {
         }
     }
 
-    pub fn answer(&self, session: &str, answer: &str) -> Result<Value, String> {
+    pub fn answer(&self, session: &str, answer: &str, remark: Option<&str>) -> Result<Value, String> {
         let dir = self.find(session)?;
         let Some(asked) = questions::open(&dir) else {
             return Err(format!("session {session} has no open question"));
@@ -106,7 +106,11 @@ impl Teams {
                 asked.options.join(", ")
             ));
         }
-        questions::answer(&dir, &asked, answer).map_err(|error| error.to_string())?;
+        let written = WrittenAnswer {
+            remark: remark.map(str::to_owned),
+            ..WrittenAnswer::of_client(answer)
+        };
+        questions::answer(&dir, &asked, written).map_err(|error| error.to_string())?;
         Ok(json!({"accepted": true, "question": asked.question}))
     }
 

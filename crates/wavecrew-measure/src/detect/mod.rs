@@ -13,7 +13,7 @@ use crate::framework;
 
 pub use crate::framework::{Framework, Language};
 pub use conventions::{Conventions, conventions};
-pub use walk::{by_project, files, is_test, source_files};
+pub use walk::{ROOT_MARKS, by_project, files, is_test, source_files};
 
 /// A folder from which one framework runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

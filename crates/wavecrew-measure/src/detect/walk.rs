@@ -44,7 +44,7 @@ const BESIDE: &[&str] = &[
 ];
 
 /// Files that mark the root of a project.
-const MANIFESTS: &[&str] = &[
+pub const ROOT_MARKS: &[&str] = &[
     ".git",
     "pyproject.toml",
     "setup.py",
@@ -81,7 +81,7 @@ pub fn files(top: &Path) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&folder) else {
             continue;
         };
-        let is_root = folder == top || MANIFESTS.iter().any(|name| folder.join(name).exists());
+        let is_root = folder == top || ROOT_MARKS.iter().any(|name| folder.join(name).exists());
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();

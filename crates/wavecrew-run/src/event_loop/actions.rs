@@ -7,8 +7,8 @@ use crate::worktree::tasks::{remove_merged_of_wave, session_worktrees};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use wavecrew_core::engine::{Action, Input, Question};
-use wavecrew_core::event::Event;
+use wavecrew_core::engine::{Action, GivenAnswer, Input, Question};
+use wavecrew_core::event::{AnsweredBy, Event};
 use wavecrew_core::id::TaskIx;
 use wavecrew_session::{IoContext, atomic};
 
@@ -69,11 +69,9 @@ impl Driver<'_> {
 
     fn ask(&mut self, question: Question) {
         let Some(asker) = self.context.asker.clone() else {
-            let answer = question.kind.unanswered();
-            self.inputs.push_back(Input::Answered {
-                question: question.id,
-                answer,
-            });
+            let given = GivenAnswer::by(AnsweredBy::Nobody, question.kind.unanswered());
+            let question = question.id;
+            self.inputs.push_back(Input::Answered { question, given });
             return;
         };
         let answers = self.answers.clone();

@@ -34,7 +34,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::{Agent, AgentSettings, Pools, Redactor};
-use wavecrew_core::engine::{Answer, Engine, Input, Ledger, MergeOutcome, Question, WorkerId};
+use wavecrew_core::engine::{Engine, GivenAnswer, Input, Ledger, MergeOutcome, Question, WorkerId};
 use wavecrew_core::event::RunOutcome;
 use wavecrew_process::guardian::{Guardian, GuardianCommand};
 use wavecrew_process::{ProcessError, check_open_files_limit};
@@ -51,7 +51,7 @@ pub enum DriveError {
 }
 
 /// Asks a person; runs on its own thread.
-pub type Asker = std::sync::Arc<dyn Fn(&Question) -> Answer + Send + Sync>;
+pub type Asker = std::sync::Arc<dyn Fn(&Question) -> GivenAnswer + Send + Sync>;
 
 /// What a run needs besides its session.
 pub struct RunContext<'a> {
@@ -104,7 +104,7 @@ pub struct Driver<'a> {
     /// Submitted reports that can be removed once their results are durable.
     pub(crate) processed_reports: Vec<(String, u32, wavecrew_session::ClosedAttempt)>,
     pub(crate) worker_events: UnboundedSender<WorkerEvent>,
-    pub(crate) answers: UnboundedSender<(u32, Answer)>,
+    pub(crate) answers: UnboundedSender<(u32, GivenAnswer)>,
     pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,
     interrupts: u32,
     ending: Option<RunOutcome>,

@@ -6,7 +6,7 @@ use crate::worker::streams::{ProcessState, WorkerEvent};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
-use wavecrew_core::engine::{Answer, Input, MergeOutcome, Notice, StopKind};
+use wavecrew_core::engine::{GivenAnswer, Input, MergeOutcome, Notice, StopKind};
 use wavecrew_core::event::RunOutcome;
 use wavecrew_process::{GuardianEvent, ProcessError, ProcessExit};
 
@@ -20,7 +20,7 @@ const UNWATCHED: Duration = Duration::from_millis(20);
 pub(super) struct Channels {
     pub(super) guardian_events: UnboundedReceiver<GuardianEvent>,
     pub(super) worker_events: UnboundedReceiver<WorkerEvent>,
-    pub(super) answers: UnboundedReceiver<(u32, Answer)>,
+    pub(super) answers: UnboundedReceiver<(u32, GivenAnswer)>,
     pub(super) check_exits: UnboundedReceiver<(u64, ProcessExit)>,
     pub(super) merges: UnboundedReceiver<(String, MergeOutcome)>,
     pub(super) table_events: UnboundedReceiver<TableEvent>,
@@ -65,8 +65,8 @@ impl Driver<'_> {
                     self.inputs.push_back(Input::MergeDone { task, outcome });
                 }
                 Some(event) = channels.table_events.recv() => self.handle_table_event(event)?,
-                Some((question, answer)) = channels.answers.recv() => {
-                    self.inputs.push_back(Input::Answered { question, answer });
+                Some((question, given)) = channels.answers.recv() => {
+                    self.inputs.push_back(Input::Answered { question, given });
                 }
                 _ = interrupt.recv() => self.interrupted(),
                 _ = terminate.recv() => self.inputs.push_back(Input::Stop(StopKind::Interrupt)),

@@ -100,7 +100,7 @@ fn coverage_block(data: &Data) -> String {
         let before = data.before.iter().find(|known| known.path == file.path);
         let ranges: Vec<String> = file.uncovered.iter().take(12).map(ToString::to_string).collect();
         let after = match file.status {
-            CoverageStatus::Excluded => "left out by the coverage settings".to_owned(),
+            CoverageStatus::Excluded => "excluded by the coverage settings".to_owned(),
             CoverageStatus::Measured | CoverageStatus::NotLoaded | CoverageStatus::Broken => {
                 format!("{} %", percent(file.lines))
             }

@@ -30,7 +30,7 @@ pub fn evidence(shot: &Shot<'_>, task: TaskIx) -> Markup {
         @if run.is_some() || !commits.is_empty() || !files.is_empty() { h2 { "Evidence" } }
         @if let Some(run) = &run { (measurement(shot, task, run)) }
         @for commit in &commits { (commit_diff(shot, task, commit)) }
-        @for path in files.iter().take(FILES) { (document(shot, task, path)) }
+        @for path in files.iter().take(FILES) { (document(shot, &shot.key(task, &format!("file-{path}")), path)) }
     }
 }
 
@@ -223,14 +223,14 @@ fn class(line: &str) -> Option<&'static str> {
 }
 
 /// A delivered file: Markdown rendered, everything else as text.
-fn document(shot: &Shot<'_>, task: TaskIx, path: &str) -> Markup {
+pub fn document(shot: &Shot<'_>, id: &str, path: &str) -> Markup {
     let bytes = inside(shot.dir.path(), path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let is_markdown = Path::new(path)
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("md"));
     html! {
-        details id=(shot.key(task, &format!("file-{path}"))) {
+        details id=(id) {
             summary { "File " code { (one_line(path)) } }
             @if bytes.contains(&0) { p.soft { "Not a text file: " (bytes.len()) " bytes." } }
             @else if is_markdown { div.long tabindex="0" { (markdown::render(&text)) } }

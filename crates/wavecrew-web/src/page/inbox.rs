@@ -1,5 +1,6 @@
 //! What waits for a person: questions of the run, and of the command that runs in this server.
 
+use super::evidence::document;
 use super::plain;
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot, encode};
@@ -13,9 +14,13 @@ pub fn question(shot: &Shot<'_>) -> Markup {
             section.panel.inbox aria-labelledby="asked" {
                 h2 #asked { "The run asks" }
                 pre tabindex="0" { (plain(&asked.question)) }
+                @for path in &asked.documents { (document(shot, &format!("asked-{path}"), path)) }
                 @if shot.medium == Medium::Full {
                     form.stack method="post" action={ (shot.run_link()) "/answer" } {
                         input type="hidden" name="question" value=(asked.id);
+                        @if asked.options.iter().any(|option| option == "revise") {
+                            label { "What should change, for work that is revised" textarea #answer-remark name="remark" rows="2" {} }
+                        }
                         div.row {
                             @for (at, option) in asked.options.iter().enumerate() {
                                 button type="submit" name="answer" value=(option) class=[(at == 0).then_some("primary")] { (plain(&label(option))) }

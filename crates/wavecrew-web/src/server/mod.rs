@@ -419,7 +419,12 @@ async fn act_on_run(
             let (Some(question), Some(answer)) = (question, answer) else {
                 return answered_already();
             };
-            Act::Answer { question, answer }
+            let remark = fields.get("remark").map(|remark| remark.trim().to_owned());
+            Act::Answer {
+                question,
+                answer,
+                remark: remark.filter(|remark| !remark.is_empty()),
+            }
         }
         _ => return StatusCode::NOT_FOUND.into_response(),
     };

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use wavecrew_core::event::AnsweredBy;
 use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{ChangedCell, Origin, Patch, Sheet};
-use wavecrew_run::questions;
+use wavecrew_run::questions::{self, WrittenAnswer};
 use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic};
 use wavecrew_web::{Act, Person, Refusal};
 
@@ -56,7 +57,11 @@ impl Person for CommandLine {
             Act::Retry(Some(task)) => start(dir, &["retry", id, &task]),
             Act::Retry(None) => start(dir, &["retry", id]),
             Act::EditRow { task, cells } => edit_row(dir, &task, cells, runs),
-            Act::Answer { question, answer } => self.answer(dir, question, &answer),
+            Act::Answer {
+                question,
+                answer,
+                remark,
+            } => self.answer(dir, question, answer, remark),
             Act::Apply => apply(dir),
             Act::Archive => archive(dir),
         }
@@ -64,7 +69,13 @@ impl Person for CommandLine {
 }
 
 impl CommandLine {
-    fn answer(&self, dir: &SessionDir, question: u32, answer: &str) -> Result<String, Refusal> {
+    fn answer(
+        &self,
+        dir: &SessionDir,
+        question: u32,
+        answer: String,
+        remark: Option<String>,
+    ) -> Result<String, Refusal> {
         let _answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = questions::open(dir).filter(|asked| asked.id == question);
         let Some(asked) = asked else {
@@ -73,15 +84,19 @@ impl CommandLine {
                 "look at the run to see what was decided",
             ));
         };
-        if !asked.accepts(answer) {
+        if !asked.accepts(&answer) {
             return Err(refused(
                 "this is not an answer to the question",
                 "choose one of the answers",
             ));
         }
-        questions::answer(dir, &asked, answer).map_err(|error| refusal(&error.into()))?;
-        let what = format!("answer question {question}");
-        request(dir, &what, None, None)
+        let written = WrittenAnswer {
+            answer,
+            by: AnsweredBy::Browser,
+            remark,
+        };
+        questions::answer(dir, &asked, written).map_err(|error| refusal(&error.into()))?;
+        Ok("answered".to_owned())
     }
 }
 

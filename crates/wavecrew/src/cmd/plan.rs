@@ -23,6 +23,7 @@ pub struct Args {
     /// Show the dependencies as a graph
     #[arg(
         long,
+        help_heading = "Options",
         value_enum,
         value_name = "FORM",
         num_args = 0..=1,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_core::plan::{self, Plan, Problem, Warning};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
+use wavecrew_session::SessionPaths;
 
 /// A line longer than this is cut when it is shown.
 const SHOWN_BYTES: usize = 16 << 10;
@@ -68,7 +69,17 @@ impl CsvFile {
             Source::File(file) => Sheet::read(file, Origin::User),
             Source::Converted(text) => Sheet::read(text.as_bytes(), Origin::User),
         };
-        plan::seal(sheet?, team)
+        let (plan, warnings) = plan::seal(sheet?, team)?;
+        // A table with completed tasks comes from a session: their results are beside it.
+        let session = SessionPaths::at(self.path.parent().unwrap_or(Path::new("")));
+        let lost = plan::unresolvable_deps(&plan, team, |id| {
+            File::open(session.interactive_result(id)).is_ok()
+        });
+        if lost.is_empty() {
+            Ok((plan, warnings))
+        } else {
+            Err(lost)
+        }
     }
 
     pub fn name(&self) -> String {

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::report::colour;
 use crate::target::TestingFlags;
-use crate::{browser, show};
+use crate::{browser, show, terminal};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,16 +45,19 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
     let scope = Scope::read(dir.path()).map_err(disk)?;
     let mut plan = plan(dir.path(), project, &scope).map_err(disk)?;
     for there in &plan.there {
-        global.note(&format!("Apply   {} exists already", there.path.display()));
+        global.note(&format!("Apply   {} already exists", there.path.display()));
     }
     if plan.files.is_empty() {
         global.note("Apply   nothing to copy");
         return Ok(());
     }
     if !global.quiet && !global.json {
-        for line in plan.diff().lines() {
-            anstream::eprintln!("{}", colour::diff(&show::safe(line)));
-        }
+        let lines: Vec<String> = plan
+            .diff()
+            .lines()
+            .map(|line| colour::diff(&show::safe(line)))
+            .collect();
+        terminal::page(&lines);
     }
     if !yes && !confirmed(&plan, global)? {
         return Ok(());
@@ -75,7 +78,7 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
 }
 
 fn confirmed(plan: &ApplyPlan, global: &Global) -> Result<bool, Failure> {
-    if global.json || !crate::terminal::is_interactive() {
+    if global.json || !terminal::is_interactive() {
         return Err(Failure::with_help(
             "copying tests into the project needs your consent",
             "add -y to --apply",

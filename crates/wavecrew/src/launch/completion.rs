@@ -74,7 +74,7 @@ impl Launch<'_> {
                     .default(format!("docs/{}", dir.id()))
                     .validate_with(|given: &String| {
                         if PathBuf::from(given).exists() {
-                            Err("it exists already: name a new one")
+                            Err("it already exists: enter a new name")
                         } else {
                             Ok(())
                         }

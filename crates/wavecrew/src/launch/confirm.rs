@@ -6,10 +6,10 @@ use crate::global::Global;
 use crate::target::{Target, TargetArgs};
 use crate::terminal::{choose, choose_about, is_interactive};
 use crate::{browser, hint, show};
-use std::env;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::{env, fs};
+use wavecrew_core::plan::Problem;
 
 /// The target that is to be run, as it is or as the person wants it.
 pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global) -> Result<Target, Failure> {
@@ -72,39 +72,63 @@ fn describe_plan(target: &Target) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Opens the table in the person's editor. What cannot be a plan is told, and nothing is changed.
+/// Opens the table in the person's editor until it is a plan. Problems are comments at their rows. The table stays as it
+/// was when the person saves the same text again, or the editor fails.
 fn edit(target: &mut Target) -> Result<(), Failure> {
-    let mut file = tempfile::Builder::new()
-        .prefix("wavecrew-")
-        .suffix(".csv")
-        .tempfile()
-        .map_err(Failure::Output)?;
     let mut bytes = Vec::new();
     target
         .plan
         .render(&mut bytes, |_, _| None)
         .expect("writing to memory");
-    if browser::is_on() {
-        let text = String::from_utf8_lossy(&bytes);
-        let Some(edited) = browser::edit("Edit the table, one task per line", &text) else {
-            return Ok(());
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    let file = tempfile::Builder::new()
+        .prefix("wavecrew-")
+        .suffix(".csv")
+        .tempfile()
+        .map_err(Failure::Output)?;
+    loop {
+        fs::write(file.path(), &text).map_err(Failure::Output)?;
+        let edited = if browser::is_on() {
+            edited_in_browser(file.path(), &text)?
+        } else {
+            opened_in_editor(file.path())
         };
-        bytes = edited.into_bytes();
+        if !edited {
+            return Ok(());
+        }
+        let edited = fs::read_to_string(file.path()).map_err(Failure::Output)?;
+        let was_commented = text.contains(COMMENT);
+        let table = without_comments(&edited);
+        fs::write(file.path(), &table).map_err(Failure::Output)?;
+        let read = CsvFile::open(file.path())?;
+        match read.plan(&target.team) {
+            Ok((plan, _)) => {
+                target.plan = plan;
+                return Ok(());
+            }
+            Err(problems) => {
+                if was_commented && edited == text {
+                    show::problems(&read, &problems);
+                    show::warning("the table stays as it was before you edited it", None);
+                    return Ok(());
+                }
+                text = with_comments(&table, &problems);
+            }
+        }
     }
-    file.write_all(&bytes).map_err(Failure::Output)?;
-    if !browser::is_on() && !edit_in_terminal(file.path()) {
-        return Ok(());
-    }
-    let table = CsvFile::open(file.path())?;
-    match table.plan(&target.team) {
-        Ok((plan, _)) => target.plan = plan,
-        Err(problems) => show::problems(&table, &problems),
-    }
-    Ok(())
 }
 
-/// Whether the person's editor ended well.
-fn edit_in_terminal(file: &Path) -> bool {
+/// Has the table edited in the browser. Returns whether the person saved it.
+fn edited_in_browser(file: &Path, text: &str) -> Result<bool, Failure> {
+    let Some(edited) = browser::edit("Edit the table, one task per line", text) else {
+        return Ok(false);
+    };
+    fs::write(file, edited).map_err(Failure::Output)?;
+    Ok(true)
+}
+
+/// Runs the person's editor; says so when it fails.
+fn opened_in_editor(file: &Path) -> bool {
     let editor = env::var("VISUAL")
         .or_else(|_| env::var("EDITOR"))
         .unwrap_or_else(|_| "vi".to_owned());
@@ -115,12 +139,52 @@ fn edit_in_terminal(file: &Path) -> bool {
         .arg("sh")
         .arg(file)
         .status();
-    let good = edited.is_ok_and(|status| status.success());
-    if !good {
-        show::warning(
-            &format!("`{editor}` did not end well: the table stays as it is"),
-            None,
-        );
+    let edited = edited.is_ok_and(|status| status.success());
+    if !edited {
+        let what = format!("`{editor}` failed: the table stays as it is");
+        show::warning(&what, Some("set EDITOR to the editor you use"));
     }
-    good
+    edited
+}
+
+/// Starts a line that says what is wrong with the row below it.
+const COMMENT: &str = "#wavecrew: ";
+
+fn with_comments(table: &str, problems: &[Problem]) -> String {
+    let mut text = String::new();
+    for (number, line) in (1..).zip(table.split_inclusive('\n')) {
+        for problem in problems.iter().filter(|problem| problem.line.max(1) == number) {
+            let help = problem.help.as_ref().map(|help| format!(" ({help})"));
+            let message = format!("{}{}", problem.message, help.unwrap_or_default());
+            text.push_str(&format!("{COMMENT}{}\n", message.replace('\n', " ")));
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+fn without_comments(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    lines.filter(|line| !line.starts_with(COMMENT)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_stand_above_their_rows_and_go_away_again() {
+        let table = "id,description\na,one\nb,two\n";
+        let problems = [
+            Problem::new(3, "Unknown dependency: c".to_owned()).help("did you mean `a`?".to_owned()),
+            Problem::new(0, "no column `deps`".to_owned()),
+        ];
+        let text = with_comments(table, &problems);
+        assert_eq!(
+            text,
+            "#wavecrew: no column `deps`\nid,description\na,one\n\
+             #wavecrew: Unknown dependency: c (did you mean `a`?)\nb,two\n"
+        );
+        assert_eq!(without_comments(&text), table);
+    }
 }

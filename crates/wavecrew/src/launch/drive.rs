@@ -32,12 +32,12 @@ impl Launch<'_> {
         }
         let (guardian, worker_tools) = own_commands()?;
         browser::show_session(session.dir.id());
+        let dir = session.dir.clone();
         let asker = if flags.ask_in_folder || (person && browser::is_on()) {
-            folder_questions::forget(&session.dir);
-            let dir = session.dir.clone();
+            folder_questions::forget(&dir);
             Some(Arc::new(move |question: &Question| folder_questions::ask(&dir, question)) as Asker)
         } else {
-            person.then(|| Arc::new(questions::ask) as Asker)
+            person.then(|| Arc::new(move |question: &Question| questions::ask(&dir, question)) as Asker)
         };
         let surface = RunContext {
             reporter: screen.as_mut(),

@@ -33,7 +33,7 @@ pub fn check(file: &Path, agents: &AgentChoice, continued: Option<&str>) -> Resu
         return Ok(());
     }
     Err(Failure::with_help(
-        format!("{} exists already and would be overwritten", file.display()),
+        format!("{} already exists and would be overwritten", file.display()),
         "record into another file, or remove this one",
     ))
 }

@@ -172,7 +172,7 @@ fn add_retries(ledger: &Ledger, names: &[String], stale: &mut Vec<StaleResult>) 
         if !stale.iter().any(|found| found.task == task) {
             stale.push(StaleResult {
                 task,
-                why: "retry".to_owned(),
+                why: "you asked for it".to_owned(),
             });
         }
     }

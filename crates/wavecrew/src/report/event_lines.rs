@@ -71,7 +71,12 @@ fn decided(decision: &PolicyDecision) -> (Weight, String) {
         }
     };
     let (task, outcome) = (&decision.task, decision.outcome.as_str());
-    (weight, format!("{task}: {outcome}: {}", one_line(&decision.why)))
+    let by = decision.decided_by.map(|by| format!(" by {}", by.as_str()));
+    let by = by.unwrap_or_default();
+    (
+        weight,
+        format!("{task}: {outcome}{by}: {}", one_line(&decision.why)),
+    )
 }
 
 /// What a person did, and where.

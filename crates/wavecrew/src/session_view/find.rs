@@ -126,7 +126,7 @@ pub fn to_continue(fits: impl Fn(&SessionInfo) -> bool) -> Result<SessionDir, Fa
     }
     let ids = ids()?;
     let help = if ids.is_empty() {
-        "there are no sessions in this project; remove --continue to start one".to_owned()
+        "this project has no sessions; start one with `wavecrew run`".to_owned()
     } else {
         format!(
             "name one of them; `{}` runs failed tasks again; {}",

@@ -324,6 +324,21 @@ fn example_tables_of_the_built_in_teams_have_their_printed_waves() {
     }
 }
 
+/// A table of a session, whose interactive task is completed: its result file has to be beside the table.
+#[test]
+fn a_lost_result_of_an_interactive_task_is_refused() {
+    let sandbox = with_table(
+        "id,title,description,role,pipeline_phase,deps,context_from,exec_mode,status\n\
+         CHECKPOINT-001,t,d,supervisor,checkpoint,,,interactive,completed\n\
+         DRAFT-001,t,d,writer,product-brief,CHECKPOINT-001,,csv-wave,pending\n",
+    );
+    let words = "validate tasks.csv --team lifecycle";
+    let message = "Cross-mechanism dependency unresolvable: CHECKPOINT-001";
+    run(&sandbox, words).expect_error(2, &[message, "restore interactive/CHECKPOINT-001-result.json"]);
+    sandbox.write("interactive/CHECKPOINT-001-result.json", "{}");
+    run(&sandbox, words).ok();
+}
+
 #[test]
 fn the_example_tables_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/csv");

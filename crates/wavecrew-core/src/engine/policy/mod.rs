@@ -8,10 +8,10 @@ mod score;
 pub use score::complete_report;
 
 use super::action::{Action, QuestionKind};
-use super::input::Answer;
+use super::input::{Answer, GivenAnswer};
 use super::ledger::TaskProgress;
 use super::{AskMode, Engine, Mode};
-use crate::event::{Event, Policy, PolicyDecision, PolicyOutcome, Rework, RunOutcome, Status};
+use crate::event::{AnsweredBy, Event, Policy, PolicyDecision, PolicyOutcome, Rework, RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::sheet::Patch;
@@ -26,6 +26,7 @@ enum PolicyStep {
     /// A person decides; without one, `otherwise` holds.
     Ask {
         question: String,
+        documents: Vec<String>,
         revision: Option<Revision>,
         yes: PolicyOutcome,
         otherwise: Box<PolicyStep>,
@@ -126,11 +127,12 @@ impl Engine {
             why,
             measured,
             outputs,
+            decided_by: None,
         };
         self.take_step(decision, step)
     }
 
-    fn take_step(&mut self, decision: PolicyDecision, step: PolicyStep) -> Course {
+    fn take_step(&mut self, mut decision: PolicyDecision, step: PolicyStep) -> Course {
         match step {
             PolicyStep::Settle(outcome) => {
                 self.record_decision(decision, outcome);
@@ -141,15 +143,19 @@ impl Engine {
                 Course::Free
             }
             PolicyStep::Ask { otherwise, .. } if self.options.ask_mode == AskMode::Defaults => {
+                if matches!(*otherwise, PolicyStep::Settle(_)) {
+                    decision.decided_by = Some(AnsweredBy::YesFlag);
+                }
                 self.take_step(decision, *otherwise)
             }
             PolicyStep::Ask {
                 question,
+                documents,
                 revision,
                 yes,
                 otherwise: _,
             } => {
-                self.ask_to_decide(question, decision, revision, yes);
+                self.ask_to_decide(question, documents, decision, revision, yes);
                 Course::Held
             }
             PolicyStep::Stop => {
@@ -223,55 +229,53 @@ impl Engine {
     fn ask_to_decide(
         &mut self,
         text: String,
+        documents: Vec<String>,
         decision: PolicyDecision,
         revision: Option<Revision>,
         yes: PolicyOutcome,
     ) {
+        let may_revise = revision.is_some();
         let kind = match yes {
-            PolicyOutcome::Approved => QuestionKind::Approval,
-            _ => QuestionKind::PolicyDecision {
-                may_revise: revision.is_some(),
-            },
+            PolicyOutcome::Approved => QuestionKind::Approval { may_revise },
+            _ => QuestionKind::PolicyDecision { may_revise },
         };
         self.pending_decision = Some(PendingDecision {
             decision,
             revision,
             yes,
         });
-        self.ask_and_wait(text, kind);
+        self.ask_and_wait(text, documents, kind);
     }
 
-    /// Handles the answer to a pending decision; false when there is none.
-    pub(super) fn decision_answered(&mut self, question: u32, answer: &Answer) -> bool {
+    /// Handles the answer to a pending decision; returns it if there is none.
+    pub(super) fn decision_answered(&mut self, question: u32, given: GivenAnswer) -> Option<GivenAnswer> {
         let Some(pending_decision) = self.pending_decision.take() else {
-            return false;
+            return Some(given);
         };
         let PendingDecision {
-            decision,
+            mut decision,
             revision,
             yes,
         } = pending_decision;
-        let record = |engine: &mut Self, answer: &str| {
-            engine.record(Event::Answered {
-                question,
-                answer: answer.to_owned(),
-            });
-        };
-        match (answer, revision) {
+        decision.decided_by = Some(given.by);
+        match (&given.answer, revision) {
             (Answer::Proceed | Answer::Allow, _) => {
-                record(self, "go on");
+                self.record_answer(question, &given, "go on");
                 self.record_decision(decision, yes);
             }
             (Answer::Revise | Answer::Retry, Some(revision)) => {
-                record(self, "revise");
+                self.record_answer(question, &given, "revise");
+                if let Some(remark) = &given.remark {
+                    decision.why = format!("{}; remark: {remark}", decision.why);
+                }
                 self.revise(decision, &revision);
             }
             (Answer::Revise | Answer::Retry | Answer::Abort | Answer::Deny | Answer::Text(_), _) => {
-                record(self, "abort");
+                self.record_answer(question, &given, "abort");
                 self.stop_at(decision);
             }
         }
-        true
+        None
     }
 
     /// Applies the rows that a result asked for.
@@ -293,6 +297,7 @@ impl Engine {
             why: why.to_owned(),
             measured: Vec::new(),
             outputs: Vec::new(),
+            decided_by: None,
         };
         match change {
             Ok(change) => {

@@ -1,6 +1,5 @@
 //! Decisions of checkpoints and gates.
 
-use super::score::gates_after;
 use super::{PolicyResult, PolicyStep, Revision};
 use crate::engine::Engine;
 use crate::event::{Policy, PolicyOutcome, TaskResult};
@@ -17,7 +16,7 @@ impl Engine {
         if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
             return Some(self.at_checkpoint(task, checkpoint, result));
         }
-        if let Some(gate) = gates_after(team, plan.id(task)).next() {
+        if let Some(gate) = team.gates_after(plan.id(task)).next() {
             return Some(self.at_gate(task, gate, result));
         }
         if let Some(result) = self.round_result(task) {
@@ -131,9 +130,15 @@ impl Engine {
                 policy_result(by, score, why, PolicyStep::Settle(PolicyOutcome::Pass))
             }
             GateKind::Approval { question, .. } => {
+                let documents = self.documents_of(task);
+                let revision = Revision {
+                    tasks: vec![task],
+                    brief: documents.first().cloned(),
+                };
                 let step = PolicyStep::Ask {
-                    question: question.clone(),
-                    revision: None,
+                    question: about(&format!("{id} is done."), result, question),
+                    documents,
+                    revision: Some(revision),
                     yes: PolicyOutcome::Approved,
                     otherwise: Box::new(PolicyStep::Settle(PolicyOutcome::Approved)),
                 };
@@ -173,10 +178,11 @@ impl Engine {
         let after = after_rounds(rounds);
         let (why, step) = if score >= *pass && approval {
             let why = format!("scored {score} of 100");
-            let about = about(&format!("{id} {why}."), result, &revision);
+            let question = "Approve, so that the next phase begins?";
             let step = PolicyStep::Ask {
-                question: format!("{about}\nApprove, so that the next phase begins?"),
-                revision: None,
+                question: about(&format!("{id} {why}."), result, question),
+                documents: revision.brief.iter().cloned().collect(),
+                revision: Some(revision),
                 yes: PolicyOutcome::Approved,
                 otherwise: Box::new(PolicyStep::Settle(PolicyOutcome::Approved)),
             };
@@ -208,13 +214,20 @@ impl Engine {
     }
 
     fn revision(&self, by: TaskIx, tasks: Vec<TaskIx>) -> Revision {
-        let plan = self.ledger.plan();
-        let role = self.ledger.team.role(plan.role(by));
-        let owed = role.and_then(|role| role.owes_for(|column| plan.cell(by, column)).next());
         Revision {
             tasks,
-            brief: owed.map(|owed| self.path_for(by, &owed.path)),
+            brief: self.documents_of(by).into_iter().next(),
         }
+    }
+
+    /// The files that a task owes.
+    fn documents_of(&self, task: TaskIx) -> Vec<String> {
+        let plan = self.ledger.plan();
+        let role = self.ledger.team.role(plan.role(task));
+        role.into_iter()
+            .flat_map(|role| role.owes_for(|column| plan.cell(task, column)))
+            .map(|owed| self.path_for(task, &owed.path))
+            .collect()
     }
 
     /// The path that a row's columns make of a template.
@@ -271,14 +284,15 @@ struct Offer {
 impl Offer {
     /// The facts come first; the question is the last line.
     fn ask(self, result: &TaskResult, otherwise: PolicyStep) -> PolicyStep {
-        let about = about(&self.about, result, &self.revision);
+        let documents = self.revision.brief.iter().cloned().collect();
         let revision = self.may_revise.then_some(self.revision);
         let or = match revision {
             Some(_) => format!(", {},", self.revise),
             None => String::new(),
         };
         PolicyStep::Ask {
-            question: format!("{about}\nContinue anyway{or} or stop here?"),
+            question: about(&self.about, result, &format!("Continue anyway{or} or stop here?")),
+            documents,
             revision,
             yes: PolicyOutcome::Overridden,
             otherwise: Box::new(otherwise),
@@ -286,13 +300,14 @@ impl Offer {
     }
 }
 
-/// The facts for a question; the findings are the worker's words.
-fn about(what: &str, result: &TaskResult, revision: &Revision) -> String {
+/// The facts, which are the worker's words, then the question.
+fn about(what: &str, result: &TaskResult, question: &str) -> String {
     let findings = one_line(&result.findings);
+    let reasons = result.value("reasons").map(one_line).unwrap_or_default();
     let mut lines = vec![what.to_owned()];
     lines.extend((!findings.is_empty()).then_some(findings));
-    let report = revision.brief.as_ref();
-    lines.extend(report.map(|report| format!("Read {report} in the session folder.")));
+    lines.extend((!reasons.is_empty()).then(|| format!("Reasons: {reasons}")));
+    lines.push(question.to_owned());
     lines.join("\n")
 }
 

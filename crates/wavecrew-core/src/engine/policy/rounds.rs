@@ -102,7 +102,7 @@ impl Engine {
         let Some(mut result) = self.round_result(critic) else {
             return;
         };
-        result.why = format!("round {round} came to nothing ({why}), {}", result.why);
+        result.why = format!("round {round} was rolled back ({why}), {}", result.why);
         let best = self
             .best_of(&result.by)
             .map(|best| (best.attempt, best.measured.clone()));

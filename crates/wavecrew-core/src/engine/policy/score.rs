@@ -31,7 +31,7 @@ pub fn complete_report(
             set(&mut report.outputs, column, verdict.to_owned());
         }
     }
-    for gate in gates_after(team, plan.id(task)) {
+    for gate in team.gates_after(plan.id(task)) {
         match gate {
             GateKind::Score {
                 dimensions,
@@ -83,14 +83,6 @@ fn set_value(report: &mut TaskResult, name: &str, text: String) {
     if let Some((_, value)) = values.find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         *value = text;
     }
-}
-
-/// The gates that decide after a task of this id.
-pub(super) fn gates_after<'a>(team: &'a Team, id: &'a str) -> impl Iterator<Item = &'a GateKind> {
-    team.gates.iter().filter(move |gate| {
-        id.strip_prefix(gate.after())
-            .is_some_and(|rest| rest.starts_with('-'))
-    })
 }
 
 /// The weighted mean of the scores per dimension; without those, the overall score.

@@ -1,7 +1,7 @@
 //! The engine as data: inputs in, actions out. Waves, slots and stops are here, the rest by topic below.
 
 use super::*;
-use crate::event::{ProcessId, RunOutcome, Status, StopReason, TokenUsage};
+use crate::event::{AnsweredBy, ProcessId, RunOutcome, Status, StopReason, TokenUsage};
 use crate::plan::Plan;
 use crate::sheet::{Origin, Sheet};
 use crate::team::Team;
@@ -243,13 +243,13 @@ fn when_a_whole_wave_failed_the_person_may_try_again() {
     assert!(rig.said().ends_with("ask 0"));
     rig.put(Input::Answered {
         question: 0,
-        answer: Answer::Retry,
+        given: GivenAnswer::by(AnsweredBy::Person, Answer::Retry),
     });
     assert_eq!(rig.said(), "wave-1.csv 1, spawn A#2");
     rig.spawned(2).ends(2, TurnExit::Code(1), "").closed(2);
     rig.put(Input::Answered {
         question: 1,
-        answer: Answer::Abort,
+        given: GivenAnswer::by(AnsweredBy::Person, Answer::Abort),
     });
     assert!(rig.said().ends_with("finish failed"));
     assert_eq!(rig.error("B"), "Dependency failed: A");

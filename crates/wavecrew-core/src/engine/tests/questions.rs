@@ -33,7 +33,10 @@ fn with_a_person() -> Rig {
 }
 
 fn answered(rig: &mut Rig, question: u32, answer: Answer) {
-    rig.put(Input::Answered { question, answer });
+    rig.put(Input::Answered {
+        question,
+        given: GivenAnswer::by(AnsweredBy::Person, answer),
+    });
 }
 
 #[test]

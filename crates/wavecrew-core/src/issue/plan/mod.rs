@@ -25,7 +25,7 @@ pub struct Planned {
 pub enum PlanProblem {
     #[error("the plan is empty")]
     Empty,
-    #[error("the plan has no phases: no numbered heading, no check list, no numbered list")]
+    #[error("the plan has no phases: no numbered heading, no checklist, no numbered list")]
     NoPhases,
     #[error("everything in the plan is done: no box is open")]
     AllDone,

@@ -27,8 +27,9 @@ impl ProblemLog<'_> {
         if self.sheet.cell(task.index(), column).trim_start().is_empty() {
             let message = format!("Empty description for task: {}", self.id(task));
             let problem = self.cell_problem(task, column, message);
-            self.problems
-                .push(problem.help("say what is to be done, so that the row can be read alone"));
+            self.problems.push(
+                problem.help("describe the task so that a worker understands it without the other rows"),
+            );
         }
     }
 

@@ -57,15 +57,18 @@ impl ProblemLog<'_> {
         })
     }
 
-    pub(super) fn context(&mut self, by_id: &ById, wave: &[u32]) -> Lists {
+    /// Checks where tasks take context from; whether it is there in time, only if the waves are known.
+    pub(super) fn context(&mut self, by_id: &ById, wave: Option<&Vec<u32>>) -> Lists {
         let mut suggestions = SUGGESTIONS;
         read_links(self.sheet, self.places.context_from, |task, column, id| {
-            let own = wave[task.index()];
             let help = match by_id.get(id) {
+                None if self.is_dep(task, id) => return None,
                 None => self
                     .suggest(id, &mut suggestions)
                     .unwrap_or_else(|| "there is no such task".to_owned()),
                 Some(&source) => {
+                    let Some(wave) = wave else { return Some(source) };
+                    let own = wave[task.index()];
                     let theirs = wave[source.index()];
                     // Tasks in or behind a cycle have no wave to compare; the cycle is reported.
                     if source != task && (own == 0 || theirs == 0 || theirs < own) {
@@ -78,6 +81,15 @@ impl ProblemLog<'_> {
             self.problems.push(problem.help(help));
             None
         })
+    }
+
+    /// Whether the row names this id as a dependency too, where it is reported.
+    fn is_dep(&self, task: TaskIx, id: &str) -> bool {
+        let deps = self
+            .places
+            .deps
+            .map(|column| self.sheet.cell(task.index(), column));
+        deps.is_some_and(|deps| deps.split(';').any(|dep| dep.trim() == id))
     }
 
     fn suggest(&self, unknown: &str, left: &mut usize) -> Option<String> {

@@ -28,11 +28,16 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
     let by_id = report.index_ids();
     let modes = report.rows();
     report.team_cells(team);
+    let before = report.problems.len();
     let deps = report.deps(&by_id);
+    // With a dependency missing, waves mean nothing: what follows from them would only hide the cause.
+    let deps_are_known = report.problems.len() == before;
     let wave = graph::levels(&deps);
     report.cycles(&deps, &wave);
-    let context = report.context(&by_id, &wave);
-    report.pairs(team, &deps);
+    let context = report.context(&by_id, deps_are_known.then_some(&wave));
+    if deps_are_known {
+        report.pairs(team, &deps);
+    }
     report.printed_waves(&wave);
     let ProblemLog {
         mut problems,

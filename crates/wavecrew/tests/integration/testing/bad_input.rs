@@ -20,7 +20,7 @@ fn bad_requests_are_refused_before_anything_is_written() {
     sandbox
         .test("--target L9=10")
         .expect_exit(2)
-        .expect_output("`--target L9=10` is not a layer with a percentage");
+        .expect_output("`--target L9=10` does not name a layer of this team and a percentage");
     sandbox
         .test("--pipeline huge")
         .expect_exit(2)

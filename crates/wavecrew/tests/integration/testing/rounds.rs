@@ -148,7 +148,7 @@ if task == "TESTGEN-001":
     sandbox
         .test(&again)
         .expect_exit(0)
-        .expect_output("Apply   tests/test_price_l1.py exists already")
+        .expect_output("Apply   tests/test_price_l1.py already exists")
         .expect_output("Apply   tests/test_cheap.py written")
         .expect_output("Apply   already there: 2 of 2 tests pass (1.00)")
         .expect_output("Apply   new: 1 of 1 tests pass (1.00)")

@@ -97,10 +97,7 @@ fn a_command_with_web_asks_in_the_browser() {
     browser.wait_for_text("1 of 1 completed");
     browser.click("button[name=choice]");
     run.wait().expect_exit(0);
-    sandbox.expect_read(
-        "journal.ndjson",
-        r#""action":"answer question 0","via":"browser""#,
-    );
+    sandbox.expect_read("journal.ndjson", r#""by":"browser""#);
 }
 
 #[test]

@@ -90,7 +90,10 @@ impl Run {
 
     fn answers(&mut self, answer: Answer) -> &mut Self {
         let question = self.rig.engine.ledger().questions - 1;
-        self.rig.put(Input::Answered { question, answer });
+        self.rig.put(Input::Answered {
+            question,
+            given: GivenAnswer::by(AnsweredBy::Person, answer),
+        });
         self
     }
 

@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wavecrew_core::budget::Budget;
 use wavecrew_core::engine::{
-    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, Input, Ledger, Options, RecoveredReport,
-    StopKind, TaskProgress, WorkerId,
+    Action, Answer, AskMode, CheckFindings, CheckOutcome, Engine, GivenAnswer, Input, Ledger, Options,
+    RecoveredReport, StopKind, TaskProgress, WorkerId,
 };
-use wavecrew_core::event::{Event, Policy, PolicyOutcome, RunOutcome, Status, StopReason, Verdict};
+use wavecrew_core::event::{
+    AnsweredBy, Event, Policy, PolicyOutcome, RunOutcome, Status, StopReason, Verdict,
+};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
@@ -296,7 +298,7 @@ impl World {
                 let answer: Answer = self.rng.pick(&choices).answer.clone();
                 return self.step(Input::Answered {
                     question: question.id,
-                    answer,
+                    given: GivenAnswer::by(AnsweredBy::Person, answer),
                 });
             }
             Action::Reply { .. } => unreachable!("these workers ask nothing"),
