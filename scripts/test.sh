@@ -5,6 +5,7 @@
 #   WAVECREW_TEST_DEPTH=full    all kill points, all agents times all failures, long simulations (default: a sample)
 #   WAVECREW_TEST_SEED=N        repeats the sample of an earlier run, which printed its seed
 #   WAVECREW_SKIP_AGENTS=1      skips the tests that start real agent CLIs (they need npm)
+#   WAVECREW_SKIP_BROWSER=1     skips the tests in Chromium
 #   WAVECREW_SKIP_FRAMEWORKS=1  skips the tests that run real test frameworks (they need npm, Python and Go)
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,6 +16,9 @@ need_packages cc:gcc git:git strace:strace tmux:tmux
 if [ "${WAVECREW_SKIP_AGENTS:-}" != 1 ]; then
     need_packages npm:npm
     step "install agents" scripts/install-agents.sh
+fi
+if [ "${WAVECREW_SKIP_BROWSER:-}" != 1 ]; then
+    need_packages chromium:chromium chromedriver:chromium-driver
 fi
 if [ "${WAVECREW_SKIP_FRAMEWORKS:-}" != 1 ]; then
     need_packages npm:npm python3:python3-venv go:golang-go

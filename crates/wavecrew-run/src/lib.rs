@@ -9,6 +9,7 @@ pub mod agent_name;
 pub mod checks;
 pub mod event_loop;
 pub mod installed;
+pub mod log_maker;
 pub mod questions;
 pub mod recording;
 pub mod sandbox;

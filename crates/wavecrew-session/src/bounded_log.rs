@@ -237,7 +237,7 @@ fn copy(ring: &mut File, start: u64, end: u64, to: &mut File) -> io::Result<u64>
     io::copy(&mut ring.take(end - start), to)
 }
 
-pub(crate) fn tail_path(path: &Path) -> PathBuf {
+pub fn tail_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tail");
     PathBuf::from(name)

@@ -164,7 +164,7 @@ impl SessionError {
     }
 
     /// The message without its further problems.
-    pub(crate) fn first_line(&self) -> String {
+    pub fn first_line(&self) -> String {
         let message = self.to_string();
         message.lines().next().unwrap_or_default().to_owned()
     }

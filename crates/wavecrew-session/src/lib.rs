@@ -18,6 +18,7 @@ pub mod lock;
 pub mod log_reader;
 pub mod pack;
 pub mod paths;
+pub mod person_requests;
 mod reader;
 pub mod session;
 pub mod shared_pool;
@@ -33,11 +34,12 @@ pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};
 pub use error::{IoContext, SessionError};
 pub use issues::{BadLine, IssueFile, IssueStore};
-pub use journal::{Journal, Recovery, Syncer};
+pub use journal::{Journal, JournalTail, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
 pub use log_reader::{LogReader, end_of_log};
 pub use pack::{Pack, PackReader};
 pub use paths::{ProjectPaths, SessionPaths, WORKFLOW_FOLDER};
+pub use person_requests::{PersonRequest, PersonRequests};
 pub use reader::SessionView;
 pub use session::{
     SESSION_FORMAT, SessionDir, SessionEntry, SessionInfo, SessionState, list_sessions, session_id,

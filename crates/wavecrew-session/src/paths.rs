@@ -206,6 +206,10 @@ impl SessionPaths {
     }
 
     /// The question that the run waits for.
+    pub fn person_requests_folder(&self) -> PathBuf {
+        self.in_run("requests")
+    }
+
     pub fn question_file(&self) -> PathBuf {
         self.in_run("question.json")
     }

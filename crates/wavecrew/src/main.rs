@@ -1,6 +1,7 @@
 //! Runs teams of coding agents in dependency waves.
 
 mod agent_choice;
+mod browser;
 mod clients;
 mod clock;
 mod cmd;

@@ -1,5 +1,6 @@
 //! The terminal: whether there is a person to ask, questions with a list of answers, and interrupts while one is open.
 
+use crate::browser;
 use std::fmt;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -13,15 +14,20 @@ use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use wavecrew_process::signal_self;
 
-/// Whether there is a person to ask.
+/// Whether there is a person to ask, here or in the browser.
 pub fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    browser::is_on() || io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Shows coloured lines: in the person's pager when they do not fit on the screen, else as they are.
 pub fn page(lines: &[String]) {
     let rows = usize::from(dialoguer::console::Term::stderr().size().0);
-    if !(is_interactive() && io::stdout().is_terminal() && lines.len() >= rows && paged(lines)) {
+    if !(is_interactive()
+        && !browser::is_on()
+        && io::stdout().is_terminal()
+        && lines.len() >= rows
+        && paged(lines))
+    {
         for line in lines {
             anstream::eprintln!("{line}");
         }
@@ -55,6 +61,17 @@ fn paged(lines: &[String]) -> bool {
 
 /// Asks for one of `items`. `None` when the person presses Escape or the terminal is gone.
 pub fn choose(prompt: &str, items: &[&str], default: usize) -> Option<usize> {
+    choose_about("", prompt, items, default)
+}
+
+/// Asks for one of `items`, after showing what it is about.
+pub fn choose_about(context: &str, prompt: &str, items: &[&str], default: usize) -> Option<usize> {
+    if browser::is_on() {
+        return browser::choose(context, prompt, items, default);
+    }
+    if !context.is_empty() {
+        anstream::eprintln!("{context}");
+    }
     let select = dialoguer::Select::with_theme(&PlainTheme)
         .with_prompt(prompt)
         .items(items)

@@ -119,6 +119,21 @@ pub enum Input {
     Stop(StopKind),
     Pause,
     Resume,
+    /// A person did something outside of the terminal of the run; what follows from it is another input.
+    Acted {
+        action: String,
+        task: Option<String>,
+        via: String,
+    },
+    /// End the worker of this task, or skip the task if it has none yet.
+    CancelTask(String),
+    /// Run a failed or skipped task again, and what was skipped because of it.
+    RetryTask(String),
+    /// Send a message to the worker of this task.
+    Tell {
+        task: String,
+        text: String,
+    },
 }
 
 /// A request of a worker that waits for the answer.

@@ -11,6 +11,7 @@ mod fingerprint;
 mod input;
 mod ledger;
 mod merge;
+mod person;
 mod policy;
 mod rate_limit;
 mod report;
@@ -273,6 +274,15 @@ impl Engine {
                     self.mode = Mode::Running;
                 }
             }
+            Input::Acted { action, task, via } => self.record(Event::Acted {
+                at: now,
+                action,
+                task,
+                via,
+            }),
+            Input::CancelTask(task) => self.cancel_task(&task),
+            Input::RetryTask(task) => self.retry_task(&task),
+            Input::Tell { task, text } => self.tell(&task, &text),
         }
         self.advance();
         std::mem::take(&mut self.out)

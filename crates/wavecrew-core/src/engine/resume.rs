@@ -187,13 +187,7 @@ impl Engine {
         let task_id = id.to_owned();
         match status {
             Status::Pending => {
-                for stale in self.ledger.to_retry(&[task]) {
-                    let task = self.ledger.plan().id(stale).to_owned();
-                    self.record(Event::Reset {
-                        task,
-                        why: "its status was set to pending by hand".to_owned(),
-                    });
-                }
+                self.reset_by_hand(task, "its status was set to pending by hand");
             }
             Status::Completed => self.record(Event::MarkedDone { task: task_id }),
             Status::Skipped => {

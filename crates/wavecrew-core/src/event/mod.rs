@@ -196,6 +196,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remark: Option<String>,
     },
+    /// A person did something outside of the terminal of the run.
+    Acted {
+        at: Timestamp,
+        /// In words: `pause`, `cancel`, `answer`, ...
+        action: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
+        /// Where: `browser`.
+        via: String,
+    },
     RunEnded {
         at: Timestamp,
         ending: RunOutcome,
@@ -216,6 +226,7 @@ impl Event {
             | Self::MergeFailed { at, .. }
             | Self::TableEditRefused { at, .. }
             | Self::PolicyDecided { at, .. }
+            | Self::Acted { at, .. }
             | Self::RunEnded { at, .. } => Some(*at),
             Self::WaveStarted { .. }
             | Self::Spawned { .. }

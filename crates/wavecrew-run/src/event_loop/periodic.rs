@@ -6,7 +6,7 @@ use crate::worker::Worker;
 use std::fs;
 use std::time::Duration;
 use wavecrew_core::engine::{Input, StopKind};
-use wavecrew_session::SessionError;
+use wavecrew_session::{PersonRequest, SessionError};
 
 impl Driver<'_> {
     pub(super) fn run_periodic_work(&mut self) -> Result<(), DriveError> {
@@ -18,6 +18,7 @@ impl Driver<'_> {
         self.end_overdue_turns();
         self.end_overdue_checks();
         self.read_control_file();
+        self.read_person_requests();
         self.sync_pools();
         self.packed_files.flush();
         self.inputs.push_back(Input::Tick);
@@ -78,6 +79,32 @@ impl Driver<'_> {
         running
     }
 
+    /// What a person asked for in the browser: journalled, then followed.
+    fn read_person_requests(&mut self) {
+        for request in self.session.dir.person_requests().take() {
+            let PersonRequest {
+                action,
+                task,
+                text,
+                via,
+            } = request;
+            self.inputs.push_back(Input::Acted {
+                action: action.clone(),
+                task: task.clone(),
+                via,
+            });
+            self.inputs.extend(match (action.as_str(), task) {
+                ("pause", _) => Some(Input::Pause),
+                ("resume", _) => Some(Input::Resume),
+                ("cancel", _) => Some(Input::Stop(StopKind::Cancel)),
+                ("cancel task", Some(task)) => Some(Input::CancelTask(task)),
+                ("retry task", Some(task)) => Some(Input::RetryTask(task)),
+                ("message", Some(task)) => text.map(|text| Input::Tell { task, text }),
+                _ => None,
+            });
+        }
+    }
+
     /// `wavecrew cancel`, `pause` and `resume` write a command into a file.
     fn read_control_file(&mut self) {
         let path = self.session.dir.control_file();
@@ -86,11 +113,17 @@ impl Driver<'_> {
         };
         // Whoever wrote it waits until the file is gone.
         let _ = fs::remove_file(&path);
-        match command.trim() {
-            "cancel" => self.inputs.push_back(Input::Stop(StopKind::Cancel)),
-            "pause" => self.inputs.push_back(Input::Pause),
-            "resume" => self.inputs.push_back(Input::Resume),
-            _ => {}
-        }
+        let input = match command.trim() {
+            "cancel" => Input::Stop(StopKind::Cancel),
+            "pause" => Input::Pause,
+            "resume" => Input::Resume,
+            _ => return,
+        };
+        self.inputs.push_back(Input::Acted {
+            action: command.trim().to_owned(),
+            task: None,
+            via: "command line".to_owned(),
+        });
+        self.inputs.push_back(input);
     }
 }

@@ -4,6 +4,7 @@
 //! version. Refuses to go on after a failed write, and to cut anything but the tail of a file.
 
 mod recover;
+mod tail;
 
 use crate::atomic::{folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 pub use recover::Recovery;
+pub use tail::JournalTail;
 
 /// The version that this code writes, and the newest that it reads.
 pub const JOURNAL_FORMAT: u32 = 1;

@@ -28,21 +28,37 @@ pub(super) struct Recovered<E> {
 
 pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<Recovered<E>, SessionError> {
     let mut events = Vec::with_capacity(bytes.len() / 160);
+    let (good, _) = read_lines(path, bytes, 0, &mut events)?;
+    let cut_bytes = (bytes.len() - good) as u64;
+    Ok(Recovered {
+        events,
+        good_len: good as u64,
+        recovery: Recovery { cut_bytes },
+    })
+}
+
+/// Reads whole lines behind the first `number` ones. Returns the length of what was read, and the number of its last line.
+/// With an error, `events` has what stands before the damage.
+pub(super) fn read_lines<E: DeserializeOwned>(
+    path: &Path,
+    bytes: &[u8],
+    mut number: usize,
+    events: &mut Vec<E>,
+) -> Result<(usize, usize), SessionError> {
     let mut good = 0;
-    let mut number = 0;
     while let Some(end) = memchr(b'\n', &bytes[good..]) {
-        number += 1;
         let json = match checked(&bytes[good..good + end]) {
             Ok(json) => json,
             Err(reason) if hides_good_line(&bytes[good..]) => {
                 return Err(SessionError::Damaged {
                     path: path.to_owned(),
-                    line: number,
+                    line: number + 1,
                     reason: reason.to_owned(),
                 });
             }
             Err(_) => break,
         };
+        number += 1;
         if number == 1 {
             check_header(path, json)?;
         } else {
@@ -50,12 +66,7 @@ pub(super) fn recover<E: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<
         }
         good += end + 1;
     }
-    let cut_bytes = (bytes.len() - good) as u64;
-    Ok(Recovered {
-        events,
-        good_len: good as u64,
-        recovery: Recovery { cut_bytes },
-    })
+    Ok((good, number))
 }
 
 fn event<E: DeserializeOwned>(path: &Path, line: usize, json: &[u8]) -> Result<E, SessionError> {

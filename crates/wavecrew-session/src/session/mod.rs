@@ -11,7 +11,7 @@ use crate::lock::{Holder, SessionLock};
 use crate::paths::{COMMON_FOLDERS, ProjectPaths, SessionPaths};
 use crate::shared_state::SharedState;
 use crate::wisdom::{Wisdom, WisdomFile};
-use crate::{Attempts, DiscoveryBoard, WorkerQuestions};
+use crate::{Attempts, DiscoveryBoard, PersonRequests, WorkerQuestions};
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::ops::Deref;
@@ -146,6 +146,10 @@ impl SessionDir {
 
     pub fn worker_questions(&self) -> WorkerQuestions {
         WorkerQuestions::in_folder(self.worker_questions_folder())
+    }
+
+    pub fn person_requests(&self) -> PersonRequests {
+        PersonRequests::in_folder(self.person_requests_folder())
     }
 
     pub fn attempts(&self) -> Attempts {

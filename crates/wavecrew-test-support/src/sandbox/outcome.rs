@@ -60,6 +60,11 @@ impl Running {
         self.read("stdout")
     }
 
+    /// Standard error so far.
+    pub fn stderr(&self) -> String {
+        self.read("stderr")
+    }
+
     /// Waits until standard output contains a text.
     pub fn wait_for_output(&self, text: &str) {
         wait_for(text, || self.stdout().contains(text).then_some(()));

@@ -21,7 +21,7 @@ pub struct Args {
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let dir = self.session.find()?;
-        set_state(&dir, SessionState::Archived).map_err(|failure| match failure {
+        set_state(&dir, SessionState::Archived, None).map_err(|failure| match failure {
             StateFailure::Running(holder) => Failure::with_help(
                 format!("the session `{}` is running{holder}", dir.id()),
                 format!(

@@ -3,12 +3,12 @@
 use crate::control::{self, ControlSignal};
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
-use crate::session_state::{StateFailure, set_state};
+use crate::session_state::cancel_idle;
 use crate::session_view::SessionArg;
 use crate::{hint, json};
 use serde_json::json;
 use std::time::Duration;
-use wavecrew_session::{SessionDir, SessionState};
+use wavecrew_session::SessionDir;
 
 /// Stop a session that runs in another process, or pause it
 #[derive(clap::Args, Debug)]
@@ -60,7 +60,7 @@ fn resume(id: &str) -> String {
     hint::command(&format!("resume {id}"))
 }
 
-/// Cancels a session that no process runs, unless it has ended. Returns the state it has then.
+/// Follows the signal for a session that no process runs. Returns the state it has then.
 fn set_idle_state(dir: &SessionDir, signal: ControlSignal) -> Result<&'static str, Failure> {
     if signal != ControlSignal::Cancel {
         return Err(Failure::with_help(
@@ -68,16 +68,5 @@ fn set_idle_state(dir: &SessionDir, signal: ControlSignal) -> Result<&'static st
             format!("continue it with `{}`", resume(dir.id())),
         ));
     }
-    let state = dir.read_info()?.state;
-    if !state.is_unfinished() {
-        return Ok(state.name_when_idle());
-    }
-    set_state(dir, SessionState::Cancelled).map_err(|failure| match failure {
-        StateFailure::Running(holder) => Failure::NotDone {
-            message: format!("the session `{}` was started just now{holder}", dir.id()),
-            help: "repeat the command to stop it".into(),
-        },
-        StateFailure::Other(failure) => failure,
-    })?;
-    Ok(signal.resulting_state())
+    cancel_idle(dir, None)
 }

@@ -33,6 +33,7 @@ mod teams;
 mod testing;
 mod validate;
 mod watch;
+mod web;
 mod wisdom;
 
 use crate::exit::{Exit, Failure};
@@ -93,6 +94,7 @@ verbs! {
     #[command(visible_alias = "check")]
     Status(status),
     Watch(watch),
+    Web(web),
     Logs(logs),
     Show(show),
     Cancel(cancel),
@@ -152,7 +154,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Inspect",
         &[
-            "plan", "validate", "status", "list", "watch", "logs", "show", "measure",
+            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure",
         ],
     ),
     ("Change", &["cancel", "archive", "export", "issues"]),

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::report::colour;
 use crate::target::TestingFlags;
-use crate::{show, terminal};
+use crate::{browser, show, terminal};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -85,6 +85,10 @@ fn confirmed(plan: &ApplyPlan, global: &Global) -> Result<bool, Failure> {
         ));
     }
     let question = format!("Copy {} into the project?", count(plan.files.len(), "file"));
+    if browser::is_on() {
+        let items = ["Copy", "Leave the project as it is"];
+        return Ok(browser::choose(&plan.diff(), &question, &items, 0) == Some(0));
+    }
     Ok(dialoguer::Confirm::new()
         .with_prompt(question)
         .default(true)

@@ -61,7 +61,7 @@ impl Launch<'_> {
                 }
             }
             Completion::Archive => {
-                set_state(dir, SessionState::Archived).map_err(|failure| match failure {
+                set_state(dir, SessionState::Archived, None).map_err(|failure| match failure {
                     StateFailure::Running(holder) => {
                         Failure::input(format!("`{}` is running{holder}", dir.id()))
                     }

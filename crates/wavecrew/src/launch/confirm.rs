@@ -4,8 +4,8 @@ use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::global::Global;
 use crate::target::{Target, TargetArgs};
-use crate::terminal::{choose, is_interactive};
-use crate::{hint, show};
+use crate::terminal::{choose, choose_about, is_interactive};
+use crate::{browser, hint, show};
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
@@ -26,9 +26,9 @@ pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global
         ));
     }
     loop {
-        show_plan(&target)?;
+        let shown = describe_plan(&target)?;
         let items = ["Run it", "Use another pipeline", "Edit the table first", "Cancel"];
-        match choose(question(&target), &items, 0) {
+        match choose_about(&shown, question(&target), &items, 0) {
             Some(0) => return Ok(target),
             Some(1) => {
                 let pipelines = target.team.pipelines.iter();
@@ -57,7 +57,7 @@ fn question(target: &Target) -> &'static str {
     }
 }
 
-fn show_plan(target: &Target) -> Result<(), Failure> {
+fn describe_plan(target: &Target) -> Result<String, Failure> {
     let mut table = Vec::new();
     crate::layout::table(
         &target.plan,
@@ -65,11 +65,11 @@ fn show_plan(target: &Target) -> Result<(), Failure> {
         crate::layout::width(),
         &mut table,
     )?;
-    anstream::eprintln!("{}", String::from_utf8_lossy(&table));
+    let mut text = String::from_utf8_lossy(&table).into_owned();
     if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
-        anstream::eprintln!("Pipeline {pipeline}: {reason}");
+        text += &format!("\nPipeline {pipeline}: {reason}");
     }
-    Ok(())
+    Ok(text)
 }
 
 /// Opens the table in the person's editor until it is a plan. Problems are comments at their rows. The table stays as it
@@ -88,7 +88,12 @@ fn edit(target: &mut Target) -> Result<(), Failure> {
         .map_err(Failure::Output)?;
     loop {
         fs::write(file.path(), &text).map_err(Failure::Output)?;
-        if !opened_in_editor(file.path()) {
+        let edited = if browser::is_on() {
+            edited_in_browser(file.path(), &text)?
+        } else {
+            opened_in_editor(file.path())
+        };
+        if !edited {
             return Ok(());
         }
         let edited = fs::read_to_string(file.path()).map_err(Failure::Output)?;
@@ -111,6 +116,15 @@ fn edit(target: &mut Target) -> Result<(), Failure> {
             }
         }
     }
+}
+
+/// Has the table edited in the browser. Returns whether the person saved it.
+fn edited_in_browser(file: &Path, text: &str) -> Result<bool, Failure> {
+    let Some(edited) = browser::edit("Edit the table, one task per line", text) else {
+        return Ok(false);
+    };
+    fs::write(file, edited).map_err(Failure::Output)?;
+    Ok(true)
 }
 
 /// Runs the person's editor; says so when it fails.

@@ -5,7 +5,7 @@ use super::sandbox::{sandbox_settings, sandbox_summary};
 use super::{Launch, apply, builds, issues, questions};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
-use crate::{hint, report, terminal};
+use crate::{browser, hint, report, terminal};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,8 +33,9 @@ impl Launch<'_> {
             terminate_when_stdin_closes();
         }
         let (guardian, worker_tools) = own_commands()?;
+        browser::show_session(session.dir.id());
         let dir = session.dir.clone();
-        let asker = if flags.ask_in_folder {
+        let asker = if flags.ask_in_folder || (person && browser::is_on()) {
             folder_questions::forget(&dir);
             Some(Arc::new(move |question: &Question| folder_questions::ask(&dir, question)) as Asker)
         } else {
@@ -61,8 +62,19 @@ impl Launch<'_> {
         // From here on questions may use the screen again.
         drop(screen);
         if person && info.pipeline.is_some() {
-            return self.offer(&dir, &ledger, exit);
+            let offered = self.offer(&dir, &ledger, exit);
+            browser::farewell();
+            return offered;
         }
+        if person && browser::is_on() {
+            browser::choose(
+                "",
+                "The run has ended.",
+                &["Close the page and end the server"],
+                0,
+            );
+        }
+        browser::farewell();
         Ok(exit)
     }
 }

@@ -65,6 +65,8 @@ pub struct RunFlags {
     /// Add an instruction to every task; `{column}` is replaced by the row's value
     #[arg(long, value_name = "TEXT", help_heading = RUNNING, hide_short_help = true)]
     pub instruction: Option<String>,
+    #[command(flatten)]
+    pub browser: BrowserFlags,
     /// Write questions to the session folder and wait there for answers
     #[arg(long, hide = true)]
     pub ask_in_folder: bool,
@@ -83,6 +85,17 @@ pub struct RunFlags {
     pub allow_write: Vec<PathBuf>,
     #[command(flatten)]
     pub budget: budget::BudgetFlags,
+}
+
+/// Flags of a run that is shown in the browser.
+#[derive(clap::Args, Debug, Clone)]
+pub struct BrowserFlags {
+    /// Show the run in the browser, and ask questions there
+    #[arg(long, help_heading = RUNNING)]
+    pub web: bool,
+    /// With --web: open the browser
+    #[arg(long, requires = "web", help_heading = RUNNING, hide_short_help = true)]
+    pub open: bool,
 }
 
 impl RunFlags {

@@ -27,8 +27,8 @@ use crate::clock;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
-use crate::session_view;
 use crate::target::TargetArgs;
+use crate::{browser, session_view};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
@@ -46,6 +46,9 @@ pub struct Launch<'a> {
 impl<'a> Launch<'a> {
     pub fn new(flags: &'a RunFlags, global: &'a Global) -> Result<Self, Failure> {
         let project = std::env::current_dir().map_err(Failure::Output)?;
+        if flags.browser.web {
+            browser::start(&project, flags.browser.open, global)?;
+        }
         Ok(Self {
             config: Config::load(&project)?,
             project,

@@ -79,6 +79,13 @@ fn decided(decision: &PolicyDecision) -> (Weight, String) {
     )
 }
 
+/// What a person did, and where.
+fn acted(action: &str, task: Option<&str>, via: &str) -> (Weight, String) {
+    let about = task.map(|task| format!(" {task}")).unwrap_or_default();
+    let line = one_line(&format!("{action}{about} (from the {via})"));
+    (Weight::Milestone, line)
+}
+
 /// The line of an event that people should see.
 pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
     let line = |id: &str| ledger.plan().find(id).map(|task| task_line(ledger, task));
@@ -150,6 +157,9 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
             Weight::Trouble,
             format!("{task} has its previous result again: {}", one_line(why)),
         ),
+        Event::Acted {
+            action, task, via, ..
+        } => acted(action, task.as_deref(), via),
         Event::MarkedDone { task } => (Weight::Milestone, format!("{task} was marked as done by hand")),
         Event::WaveStarted { wave } => {
             let tasks = ledger.plan().wave_tasks(*wave).len();

@@ -15,3 +15,4 @@ mod replay;
 mod run;
 mod sessions;
 mod testing;
+mod web;

@@ -113,6 +113,27 @@ impl Engine {
         }
     }
 
+    /// Ends a worker that has not reported; false if it has.
+    pub(in crate::engine) fn cancel_worker(&mut self, worker: WorkerId, error: &str) -> bool {
+        let works = matches!(
+            self.live[&worker].stage,
+            AttemptStage::Starting | AttemptStage::Working
+        );
+        if works {
+            self.expire(worker, StopReason::Cancelled, error.to_owned());
+        }
+        works
+    }
+
+    /// Sends a message to a worker in the middle of its work; false if it does not work now.
+    pub(in crate::engine) fn send_to_working(&mut self, worker: WorkerId, text: String) -> bool {
+        let works = matches!(self.live[&worker].stage, AttemptStage::Working);
+        if works {
+            self.send(worker, text);
+        }
+        works
+    }
+
     fn expire(&mut self, worker: WorkerId, stop: StopReason, error: String) {
         self.attempt_mut(worker).stage = AttemptStage::Expired { stop, error };
         self.close(worker);

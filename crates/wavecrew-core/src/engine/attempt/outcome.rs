@@ -27,7 +27,9 @@ impl Retry {
     pub(super) fn after_stop(stop: StopReason, wait: Option<Duration>) -> Self {
         match stop {
             // The next attempt would fail in the same way.
-            StopReason::Auth | StopReason::PermissionBlocked | StopReason::Budget => Self::Never,
+            StopReason::Auth | StopReason::PermissionBlocked | StopReason::Budget | StopReason::Cancelled => {
+                Self::Never
+            }
             StopReason::RateLimited | StopReason::Quota => Self::WhenServed(wait),
             StopReason::Ok
             | StopReason::NoReport
@@ -36,7 +38,6 @@ impl Retry {
             | StopReason::Idle
             | StopReason::Crashed
             | StopReason::Refused
-            | StopReason::Cancelled
             | StopReason::Interrupted => wait.map_or(Self::IfBroken, Self::After),
         }
     }

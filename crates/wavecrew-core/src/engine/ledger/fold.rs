@@ -78,9 +78,7 @@ impl Ledger {
                 self.pools.insert(pool.clone(), *state);
             }
             Event::Budgeted { budget } => self.budget = *budget,
-            Event::EditedAfterReport { task, files, .. } => self.change(task, |state| {
-                state.edits_after_report = Some(files.clone().into());
-            }),
+            Event::EditedAfterReport { task, files, .. } => self.note_edits(task, files),
             Event::WorktreeMade { task, worktree } => {
                 self.open_worktrees.insert(task.clone());
                 self.change(task, |state| state.open_new_worktree(worktree));
@@ -118,8 +116,13 @@ impl Ledger {
             Event::Spawned { .. }
             | Event::SentBack { .. }
             | Event::TableEditRefused { .. }
+            | Event::Acted { .. }
             | Event::Answered { .. } => {}
         }
+    }
+
+    fn note_edits(&mut self, task: &str, files: &[String]) {
+        self.change(task, |state| state.edits_after_report = Some(files.into()));
     }
 
     fn used(&mut self, task: &str, attempt: u32, spent: TokenUsage) {

@@ -9,16 +9,13 @@ use crate::session_view::{SessionArg, latest};
 use crate::{hint, json};
 use print::{Manner, Printer};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
-use std::path::Path;
 use std::time::Duration;
-use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_agents::transcript::{Folding, Transcript};
-use wavecrew_core::event::Event;
 use wavecrew_core::plan::did_you_mean;
-use wavecrew_run::recording::{Cassette, PREFIX};
+use wavecrew_run::log_maker::LogMaker;
 use wavecrew_session::{PackReader, SessionDir};
 
 const LOOK: Duration = Duration::from_millis(200);
@@ -117,7 +114,8 @@ impl Args {
             };
             return Ok(Printer::new(log, manner));
         }
-        let made = Made::find(dir, task, attempt);
+        // A journal that cannot be read leaves the log as plain text.
+        let made = LogMaker::find(&dir.read_events().unwrap_or_default(), task, attempt);
         let Some(cli) = made.cli(task) else {
             return Ok(Printer::new(log, Manner::Plain));
         };
@@ -189,52 +187,6 @@ impl<'a> Attempts<'a> {
 
     fn has(&self, attempt: u32) -> bool {
         self.packed.contains(&attempt) || self.dir.log_file(self.task, attempt).exists()
-    }
-}
-
-/// Who made a log.
-struct Made {
-    agent: String,
-    /// Why reports were sent back, by the turn that this began.
-    reasons: BTreeMap<u32, String>,
-}
-
-impl Made {
-    /// As the journal tells; a journal that cannot be read leaves the log as plain text.
-    fn find(dir: &SessionDir, task: &str, attempt: u32) -> Self {
-        let events = dir.read_events().unwrap_or_default();
-        let mut made = Self {
-            agent: String::new(),
-            reasons: BTreeMap::new(),
-        };
-        for event in events {
-            match event {
-                Event::AttemptStarted {
-                    task: of,
-                    attempt: number,
-                    agent,
-                    ..
-                } if of == task && number == attempt => made.agent = agent,
-                Event::SentBack {
-                    task: of,
-                    attempt: number,
-                    turn,
-                    reason,
-                } if of == task && number == attempt => {
-                    made.reasons.insert(turn, reason);
-                }
-                _ => {}
-            }
-        }
-        made
-    }
-
-    /// The agent whose stream the log is; of a replay, the one that was recorded.
-    fn cli(&self, task: &str) -> Option<&'static dyn AgentCli> {
-        match self.agent.strip_prefix(PREFIX) {
-            None => cli::by_name(&self.agent),
-            Some(file) => cli::by_name(Cassette::open(Path::new(file)).ok()?.agent_of(task)?),
-        }
     }
 }
 

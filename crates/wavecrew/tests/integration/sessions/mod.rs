@@ -5,5 +5,5 @@ mod cancel_and_watch;
 mod configuration;
 mod mistakes;
 mod shown_sessions;
-mod support;
+pub mod support;
 mod worker_commands;

@@ -1,0 +1,161 @@
+//! Follows sessions while they grow: the ledger of now, and the events it was folded from.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wavecrew_core::engine::Ledger;
+use wavecrew_core::event::Event;
+use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView};
+
+/// Sessions that are kept in memory.
+const KEPT: usize = 8;
+
+pub struct Followed {
+    pub dir: SessionDir,
+    pub info: Option<SessionInfo>,
+    pub ledger: Ledger,
+    pub events: Vec<Event>,
+    pub holder: Option<Holder>,
+    /// What could not be read.
+    pub problems: Vec<String>,
+    tail: JournalTail,
+    damaged: bool,
+}
+
+impl Followed {
+    pub fn open(dir: SessionDir) -> Result<Self, SessionError> {
+        let view = SessionView::load(dir)?;
+        let SessionView {
+            dir,
+            info,
+            mut ledger,
+            events: folded,
+            holder,
+            mut problems,
+        } = view;
+        let mut tail = JournalTail::new(dir.journal_file());
+        let mut events = Vec::new();
+        let damaged = match tail.catch_up(&mut events) {
+            Ok(()) => {
+                for event in events.iter().skip(folded) {
+                    ledger.apply(event);
+                }
+                false
+            }
+            Err(error) => {
+                // The events before the damage are better than the table alone.
+                if let Ok(read) = dir.read_ledger(Arc::clone(&ledger.team), &events) {
+                    ledger = read;
+                    problems.push(format!(
+                        "the journal is read up to event {}; what came after is taken from nowhere",
+                        events.len()
+                    ));
+                } else if problems.is_empty() {
+                    problems.push(error.first_line());
+                }
+                true
+            }
+        };
+        Ok(Self {
+            dir,
+            info,
+            ledger,
+            events,
+            holder,
+            problems,
+            tail,
+            damaged,
+        })
+    }
+
+    /// Reads what was added. Returns whether the session began or ceased to run.
+    pub fn refresh(&mut self) -> Result<(), SessionError> {
+        let holder = self.dir.holder().unwrap_or_default();
+        if holder.is_some() != self.holder.is_some() {
+            // The state of open attempts depends on it.
+            *self = Self::open(self.dir.clone())?;
+            return Ok(());
+        }
+        self.holder = holder;
+        if self.damaged {
+            return Ok(());
+        }
+        let before = self.events.len();
+        if let Err(error) = self.tail.catch_up(&mut self.events) {
+            self.damaged = true;
+            self.problems.push(error.first_line());
+        }
+        for event in &self.events[before..] {
+            self.ledger.apply(event);
+        }
+        Ok(())
+    }
+
+    /// The state after the first `number` events.
+    pub fn ledger_at(&self, number: usize) -> Result<Ledger, SessionError> {
+        let number = number.min(self.events.len());
+        self.dir
+            .read_ledger(Arc::clone(&self.ledger.team), &self.events[..number])
+    }
+
+    pub fn state(&self) -> &'static str {
+        match (&self.holder, &self.info) {
+            (Some(_), _) if self.is_paused() => "paused",
+            (Some(_), _) => "running",
+            (None, Some(info)) => info.state.name_when_idle(),
+            (None, None) => "broken",
+        }
+    }
+
+    fn is_paused(&self) -> bool {
+        let latest = self.events.iter().rev().find_map(|event| match event {
+            Event::Acted { action, .. } if action == "pause" => Some(true),
+            Event::Acted { action, .. } if action == "resume" => Some(false),
+            Event::RunStarted { .. } | Event::AttemptStarted { .. } => Some(false),
+            _ => None,
+        });
+        latest.unwrap_or(false)
+    }
+}
+
+/// The sessions of a project that are being looked at.
+pub struct Followers {
+    project: PathBuf,
+    open: Mutex<HashMap<String, Arc<Mutex<Followed>>>>,
+}
+
+impl Followers {
+    pub fn of(project: PathBuf) -> Self {
+        Self {
+            project,
+            open: Mutex::default(),
+        }
+    }
+
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The session of this id, up to date.
+    pub fn get(&self, id: &str) -> Result<Arc<Mutex<Followed>>, SessionError> {
+        let known = lock(&self.open).get(id).cloned();
+        if let Some(known) = known {
+            // A folder that was removed is not a session any more.
+            SessionDir::open(&self.project, id)?;
+            lock(&known).refresh()?;
+            return Ok(known);
+        }
+        let followed = Arc::new(Mutex::new(Followed::open(SessionDir::open(&self.project, id)?)?));
+        let mut open = lock(&self.open);
+        if open.len() >= KEPT {
+            open.retain(|_, session| Arc::strong_count(session) > 1);
+        }
+        open.insert(id.to_owned(), Arc::clone(&followed));
+        Ok(followed)
+    }
+}
+
+/// A page that failed in the middle must not make every later page fail.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,129 @@
+//! The conversation of an attempt, as `wavecrew logs` shows it, while it grows.
+
+use maud::{Markup, html};
+use std::collections::VecDeque;
+use std::io;
+use wavecrew_agents::transcript::{Folding, Row, Tone, Transcript};
+use wavecrew_core::event::Event;
+use wavecrew_core::sanitise::sanitise;
+use wavecrew_run::log_maker::LogMaker;
+use wavecrew_session::{LogReader, SessionDir};
+
+/// Rows that are kept: the last ones.
+const KEPT: usize = 400;
+/// A line without an end is given up at this length.
+const LONGEST: usize = 4 << 20;
+
+pub struct Conversation {
+    log: LogReader,
+    lines: Lines,
+}
+
+struct Lines {
+    transcript: Option<Transcript>,
+    rows: VecDeque<Row>,
+    left_out: usize,
+    rest: Vec<u8>,
+}
+
+impl Conversation {
+    pub fn of(dir: &SessionDir, events: &[Event], task: &str, attempt: u32) -> Self {
+        let maker = LogMaker::find(events, task, attempt);
+        let cli = maker.cli(task);
+        Self {
+            log: LogReader::new(dir.log_file(task, attempt)),
+            lines: Lines {
+                transcript: cli.map(|cli| Transcript::new(cli, Folding::Folded, maker.reasons)),
+                rows: VecDeque::new(),
+                left_out: 0,
+                rest: Vec::new(),
+            },
+        }
+    }
+
+    /// Reads what was added.
+    pub fn catch_up(&mut self) {
+        let lines = &mut self.lines;
+        // A log that cannot be read has no more rows than were read.
+        let _: io::Result<()> = self.log.catch_up(&mut |chunk| {
+            lines.add(chunk);
+            Ok(())
+        });
+    }
+
+    /// Nothing more will be added.
+    pub fn finish(&mut self) {
+        let rest = std::mem::take(&mut self.lines.rest);
+        self.lines.read(&rest);
+        let last = self.lines.transcript.as_mut().map(Transcript::finish);
+        for row in last.into_iter().flatten() {
+            self.lines.push(row);
+        }
+    }
+
+    pub fn render(&self, id: &str) -> Markup {
+        let Lines { rows, left_out, .. } = &self.lines;
+        html! {
+            @if *left_out > 0 { p.soft { (left_out) " earlier rows are left out; " code { "wavecrew logs" } " shows them." } }
+            @if rows.is_empty() { p.soft { "Nothing was printed yet." } }
+            @else {
+                div.talk id=(id) data-scroll="end" tabindex="0" role="log" aria-label="Conversation" {
+                    @for row in rows { p class=[class(row.tone)] { (row.text) } }
+                }
+            }
+        }
+    }
+}
+
+impl Lines {
+    fn add(&mut self, chunk: &[u8]) {
+        self.rest.extend_from_slice(chunk);
+        let whole = match self.rest.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => at + 1,
+            None if self.rest.len() > LONGEST => self.rest.len(),
+            None => return,
+        };
+        let rest = self.rest.split_off(whole);
+        let lines = std::mem::replace(&mut self.rest, rest);
+        self.read(&lines);
+    }
+
+    fn read(&mut self, lines: &[u8]) {
+        if self.transcript.is_none() {
+            for line in sanitise(lines).lines() {
+                let text = line.to_owned();
+                self.push(Row {
+                    tone: Tone::Message,
+                    text,
+                });
+            }
+            return;
+        }
+        for line in String::from_utf8_lossy(lines).lines() {
+            let rows = self.transcript.as_mut().map(|transcript| transcript.line(line));
+            for row in rows.into_iter().flatten() {
+                self.push(row);
+            }
+        }
+    }
+
+    fn push(&mut self, row: Row) {
+        if self.rows.len() == KEPT {
+            self.rows.pop_front();
+            self.left_out += 1;
+        }
+        self.rows.push_back(row);
+    }
+}
+
+fn class(tone: Tone) -> Option<&'static str> {
+    match tone {
+        Tone::Heading => Some("heading"),
+        Tone::Message => None,
+        Tone::Tool => Some("tool"),
+        Tone::Output => Some("output"),
+        Tone::Good => Some("good"),
+        Tone::Bad => Some("bad"),
+        Tone::Aside => Some("aside"),
+    }
+}

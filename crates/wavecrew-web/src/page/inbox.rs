@@ -1,0 +1,95 @@
+//! What waits for a person: questions of the run, and of the command that runs in this server.
+
+use super::evidence::document;
+use super::plain;
+use crate::server::desk::Prompt;
+use crate::shot::{Medium, Shot, encode};
+use maud::{Markup, html};
+
+/// The open question of a run.
+pub fn question(shot: &Shot<'_>) -> Markup {
+    let asked_elsewhere = shot.question.is_none() && !shot.past && shot.is_running() && waits(shot);
+    html! {
+        @if let Some(asked) = &shot.question {
+            section.panel.inbox aria-labelledby="asked" {
+                h2 #asked { "The run asks" }
+                pre tabindex="0" { (plain(&asked.question)) }
+                @for path in &asked.documents { (document(shot, &format!("asked-{path}"), path)) }
+                @if shot.medium == Medium::Full {
+                    form.stack method="post" action={ (shot.run_link()) "/answer" } {
+                        input type="hidden" name="question" value=(asked.id);
+                        @if asked.options.iter().any(|option| option == "revise") {
+                            label { "What should change, for work that is revised" textarea #answer-remark name="remark" rows="2" {} }
+                        }
+                        div.row {
+                            @for (at, option) in asked.options.iter().enumerate() {
+                                button type="submit" name="answer" value=(option) class=[(at == 0).then_some("primary")] { (plain(&label(option))) }
+                            }
+                        }
+                        @if asked.open {
+                            label { "Another answer" textarea #answer-text name="text" {} }
+                            button type="submit" { "Send the answer" }
+                        }
+                    }
+                    p { button type="button" data-notify="" { "Notify me of questions" } }
+                } @else { p.soft { "This link is read-only: somebody else has to answer." } }
+            }
+        } @else if asked_elsewhere {
+            section.panel.inbox {
+                h2 { "The run waits for an answer" }
+                p { "It was asked at the terminal where the run was started. Start a run with " code { "--web" } " to answer in the browser." }
+            }
+        }
+    }
+}
+
+/// Whether the latest question has no answer.
+fn waits(shot: &Shot<'_>) -> bool {
+    use wavecrew_core::event::Event;
+    let latest = shot.events.iter().rev().find_map(|event| match event {
+        Event::Asked { .. } => Some(true),
+        Event::Answered { .. } | Event::RunStarted { .. } | Event::AttemptStarted { .. } => Some(false),
+        _ => None,
+    });
+    latest.unwrap_or(false)
+}
+
+/// What the words of a run's choices mean.
+fn label(word: &str) -> String {
+    match word {
+        "retry" => "Try them again",
+        "abort" => "Stop here",
+        "allow" => "Allow it this time",
+        "deny" => "Deny it",
+        "go-on" => "Continue anyway",
+        "revise" => "Have the work revised",
+        "approve" => "Approve",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// Questions of the command line that this server is part of: before a run, and after it.
+pub fn prompts(prompts: &[Prompt], medium: Medium) -> Markup {
+    html! {
+        @for prompt in prompts {
+            section.panel.inbox aria-labelledby={ "prompt-" (prompt.id) } {
+                h2 id={ "prompt-" (prompt.id) } { (plain(&prompt.question)) }
+                @if !prompt.context.is_empty() { pre tabindex="0" { (plain(&prompt.context)) } }
+                @if medium == Medium::Full {
+                    form.stack method="post" action={ "/answer/" (encode(&prompt.id.to_string())) } {
+                        div.row {
+                            @for (at, option) in prompt.options.iter().enumerate() {
+                                button type="submit" name="choice" value=(at) class=[(at == prompt.default).then_some("primary")] { (plain(option)) }
+                            }
+                        }
+                        @if let Some(text) = &prompt.text {
+                            label { "Your answer" textarea id={ "text-" (prompt.id) } name="text" { (text) } }
+                            button type="submit" { "Send" }
+                        }
+                    }
+                } @else { p.soft { "This link is read-only: somebody else has to answer." } }
+            }
+        }
+    }
+}

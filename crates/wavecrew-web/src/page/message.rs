@@ -1,0 +1,21 @@
+//! Pages that say what happened and what to do.
+
+use super::Frame;
+use maud::{Markup, html};
+
+/// A page about something that did not work.
+pub fn problem(title: &str, message: &str, help: &str) -> Markup {
+    let frame = Frame {
+        title,
+        trail: Vec::new(),
+        stream: None,
+    };
+    frame.around(&html! {
+        section.panel.problem {
+            h1 { (title) }
+            @if !message.is_empty() { p { (super::plain(message)) } }
+            @if !help.is_empty() { p { strong { "What to do: " } (super::plain(help)) } }
+            p { a href="/" { "All sessions" } }
+        }
+    })
+}

@@ -1,0 +1,124 @@
+//! The pages: Markup from a [`Shot`]. Text of workers gets in through maud alone, which escapes it.
+
+pub mod board;
+pub mod conversation;
+pub mod evidence;
+pub mod history;
+pub mod inbox;
+pub mod markdown;
+pub mod message;
+pub mod meters;
+pub mod notes;
+pub mod project;
+pub mod receipt;
+pub mod run;
+pub mod svg;
+pub mod task;
+pub mod timeline;
+
+use crate::shot::clock;
+use maud::{DOCTYPE, Markup, html};
+use wavecrew_core::sanitise::sanitise;
+
+/// The frame around a page.
+pub struct Frame<'a> {
+    pub title: &'a str,
+    /// The names above the page, with their addresses; the last one is the page itself.
+    pub trail: Vec<(String, String)>,
+    /// Where the page receives changes.
+    pub stream: Option<String>,
+}
+
+impl Frame<'_> {
+    pub fn around(&self, body: &Markup) -> Markup {
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { (self.title) " · wavecrew" }
+                    link rel="icon" href="/icon.svg" type="image/svg+xml";
+                    link rel="stylesheet" href="/style.css";
+                    script src="/script.js" defer {}
+                }
+                body data-stream=[self.stream.as_deref()] data-now=(clock().0) {
+                    a.skip-link href="#main" { "Skip to the content" }
+                    header.top {
+                        nav aria-label="Pages" {
+                            a.brand href="/" { "wavecrew" }
+                            @for (name, address) in &self.trail {
+                                span.soft aria-hidden="true" { "›" }
+                                a href=(address) { (name) }
+                            }
+                        }
+                        @if self.stream.is_some() {
+                            span.link-state #link-state role="status" data-state="off" { "Not live" }
+                        }
+                    }
+                    main #main tabindex="-1" { (body) }
+                }
+            }
+        }
+    }
+}
+
+/// A state in a pill, with a sign for those who do not see colours.
+pub fn badge(state: &str) -> Markup {
+    html! { span class={ "badge is-" (state) } { span aria-hidden="true" { (sign(state)) } (state) } }
+}
+
+pub fn sign(state: &str) -> &'static str {
+    match state {
+        "running" | "revise" => "●",
+        "completed" | "verified" | "pass" | "approved" => "✓",
+        "failed" | "contradicted" | "broken" | "cancelled" | "stop" => "✕",
+        "skipped" => "⤼",
+        "paused" => "⏸",
+        "stalled" | "warn" | "accepted" | "overridden" => "!",
+        _ => "○",
+    }
+}
+
+/// Text of workers on several lines, without what a terminal would obey.
+pub fn plain(text: &str) -> String {
+    sanitise(text.as_bytes())
+}
+
+/// A long text, folded behind its first line when it is long.
+pub fn folded(id: &str, summary: &str, text: &str) -> Markup {
+    html! {
+        details id=(id) { summary { (summary) } pre.long tabindex="0" { (plain(&shortened(text, 200_000))) } }
+    }
+}
+
+/// At most `most` bytes of a text, with a note of what is missing.
+pub fn shortened(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
+    if text.len() <= most {
+        return text.into();
+    }
+    let kept = &text[..text.floor_char_boundary(most)];
+    format!("{kept}\n… {} more bytes", text.len() - kept.len()).into()
+}
+
+/// Pages of a list: the range of this page, and how many there are.
+pub fn paged(total: usize, per_page: usize, page: usize) -> (std::ops::Range<usize>, usize) {
+    let pages = total.div_ceil(per_page).max(1);
+    let page = page.min(pages);
+    let from = (page - 1) * per_page;
+    (from..(from + per_page).min(total), pages)
+}
+
+/// Links to the other pages of a list.
+pub fn pager(page: usize, pages: usize, link: impl Fn(usize) -> String) -> Markup {
+    let page = page.min(pages);
+    html! {
+        @if pages > 1 {
+            nav.row aria-label="Pages of the list" {
+                @if page > 1 { a href=(link(page - 1)) { "Previous" } }
+                span.soft { "Page " (page) " of " (pages) }
+                @if page < pages { a href=(link(page + 1)) { "Next" } }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Questions of the command line that a server is part of, put to the person in the browser: the plan before a run, and
+//! what should happen after it. Each can be answered once.
+
+use crate::follow::lock;
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Prompt {
+    pub id: u64,
+    pub question: String,
+    /// What the question is about, as text.
+    pub context: String,
+    pub options: Vec<String>,
+    /// The option that is offered first.
+    pub default: usize,
+    /// Free text is an answer too; this is what it starts with.
+    pub text: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    Choice(usize),
+    Text(String),
+}
+
+#[derive(Default)]
+pub struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    open: Vec<Prompt>,
+    replies: HashMap<u64, Reply>,
+    /// The session that the command line runs.
+    session: Option<String>,
+    closed: bool,
+}
+
+impl Desk {
+    /// Asks, and waits for the answer. `None` when nobody can answer any more.
+    pub fn ask(&self, mut prompt: Prompt) -> Option<Reply> {
+        let mut state = lock(&self.state);
+        state.next += 1;
+        let id = state.next;
+        prompt.id = id;
+        state.open.push(prompt);
+        loop {
+            if let Some(reply) = state.replies.remove(&id) {
+                return Some(reply);
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Answers a question; false if it has an answer already, or the answer is none of its options.
+    pub fn answer(&self, id: u64, reply: Reply) -> bool {
+        let mut state = lock(&self.state);
+        let Some(at) = state.open.iter().position(|prompt| prompt.id == id) else {
+            return false;
+        };
+        let fits = match &reply {
+            Reply::Choice(choice) => *choice < state.open[at].options.len(),
+            Reply::Text(_) => state.open[at].text.is_some(),
+        };
+        if fits {
+            state.open.remove(at);
+            state.replies.insert(id, reply);
+            self.changed.notify_all();
+        }
+        fits
+    }
+
+    /// The questions that wait.
+    pub fn open(&self) -> Vec<Prompt> {
+        lock(&self.state).open.clone()
+    }
+
+    /// The command line runs this session from now on.
+    pub fn set_session(&self, id: &str) {
+        lock(&self.state).session = Some(id.to_owned());
+    }
+
+    pub fn session(&self) -> Option<String> {
+        lock(&self.state).session.clone()
+    }
+
+    /// Nobody will answer any more.
+    pub fn close(&self) {
+        lock(&self.state).closed = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_answered_once() {
+        let desk = Desk::default();
+        let reply = std::thread::scope(|scope| {
+            let asking = scope.spawn(|| {
+                desk.ask(Prompt {
+                    question: "Run this?".into(),
+                    options: vec!["Run it".into(), "Cancel".into()],
+                    ..Prompt::default()
+                })
+            });
+            let asked = loop {
+                if let Some(asked) = desk.open().pop() {
+                    break asked;
+                }
+                std::thread::yield_now();
+            };
+            assert!(
+                !desk.answer(asked.id, Reply::Choice(2)),
+                "there is no such option"
+            );
+            assert!(
+                !desk.answer(asked.id, Reply::Text("yes".into())),
+                "text is no answer to it"
+            );
+            assert!(desk.answer(asked.id, Reply::Choice(1)));
+            assert!(!desk.answer(asked.id, Reply::Choice(0)), "it has an answer");
+            asking.join().unwrap()
+        });
+        assert_eq!(reply, Some(Reply::Choice(1)));
+        desk.close();
+        assert_eq!(desk.ask(Prompt::default()), None);
+    }
+}

@@ -1,0 +1,476 @@
+//! The server: routes, and what each of them reads or does. One thread of its own; pages are rendered beside it.
+
+pub mod desk;
+mod guard;
+mod listener;
+mod stream;
+
+pub use guard::Access;
+
+use crate::follow::{Followers, lock};
+use crate::page::conversation::Conversation;
+use crate::page::message::problem;
+use crate::page::project::{self, Summaries};
+use crate::page::{run, task};
+use crate::report;
+use crate::shot::{Medium, Query, Shot, encode};
+use crate::{Act, Person, Refusal};
+use axum::extract::{Extension, Form, Path, Query as Parameters, State};
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
+};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use desk::{Desk, Reply};
+use guard::page;
+use maud::Markup;
+use serde_json::{Map, Value};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use stream::{Follower, Subject};
+use wavecrew_session::{SessionDir, SessionError};
+
+/// A browser that reads nothing for this long is disconnected.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const STYLE: &str = include_str!("../../assets/style.css");
+const SCRIPT: &str = include_str!("../../assets/script.js");
+const ICON: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#1f5fbf"/><path d="M2 10c2-4 4-4 6 0s4 4 6 0" fill="none" stroke="#fff" stroke-width="2"/></svg>"##;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("port {port} of {address} is in use by another program")]
+    PortTaken { address: std::net::IpAddr, port: u16 },
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot start the server: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// What a server shows, and who does what the browser asks for.
+pub struct Server {
+    pub project: PathBuf,
+    pub person: Arc<dyn Person>,
+    pub desk: Arc<Desk>,
+    pub access: Access,
+}
+
+struct App {
+    followers: Followers,
+    summaries: Summaries,
+    person: Arc<dyn Person>,
+    desk: Arc<Desk>,
+    access: Access,
+    address: SocketAddr,
+    /// Cookies of a host are shared by its ports.
+    cookie: String,
+}
+
+/// A server that has its port and does not answer yet.
+pub struct Bound {
+    listener: TcpListener,
+    app: Arc<App>,
+}
+
+impl Server {
+    /// Takes the port; 0 is any free one.
+    pub fn bind(self, address: SocketAddr) -> Result<Bound, ServerError> {
+        let listener = TcpListener::bind(address).map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => ServerError::PortTaken {
+                address: address.ip(),
+                port: address.port(),
+            },
+            _ => ServerError::Listen { address, source },
+        })?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let Self {
+            project,
+            person,
+            desk,
+            access,
+        } = self;
+        let app = App {
+            followers: Followers::of(project),
+            summaries: Summaries::default(),
+            person,
+            desk,
+            access,
+            address,
+            cookie: format!("wavecrew-{}", address.port()),
+        };
+        Ok(Bound {
+            listener,
+            app: Arc::new(app),
+        })
+    }
+}
+
+impl Bound {
+    pub fn address(&self) -> SocketAddr {
+        self.app.address
+    }
+
+    /// The link to a page, with the secret of full access.
+    pub fn link(&self, path: &str) -> String {
+        self.link_with(path, &self.app.access.full)
+    }
+
+    /// The link for those who may only look.
+    pub fn read_only_link(&self, path: &str) -> String {
+        self.link_with(path, &self.app.access.view)
+    }
+
+    fn link_with(&self, path: &str, token: &str) -> String {
+        format!("http://{}{path}?token={token}", self.app.address)
+    }
+
+    /// Answers until the program ends.
+    pub fn serve(self) -> Result<(), ServerError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let Self { listener, app } = self;
+        runtime.block_on(async {
+            let listener = listener::Impatient {
+                listener: tokio::net::TcpListener::from_std(listener)?,
+                patience: PATIENCE,
+            };
+            axum::serve(listener, routes(app)).await
+        })?;
+        Ok(())
+    }
+}
+
+fn routes(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(project_page))
+        .route("/stream", get(project_stream))
+        .route("/answer/{prompt}", post(answer_prompt))
+        .route("/s/{id}", get(run_page))
+        .route("/s/{id}/stream", get(run_stream))
+        .route("/s/{id}/fragments", get(run_fragments))
+        .route("/s/{id}/report.html", get(report_file))
+        .route("/s/{id}/t/{task}", get(task_page))
+        .route("/s/{id}/t/{task}/stream", get(task_stream))
+        .route("/s/{id}/t/{task}/{action}", post(act_on_task))
+        .route("/s/{id}/{action}", post(act_on_run))
+        .route(
+            "/style.css",
+            get(|| async { asset("text/css; charset=utf-8", STYLE) }),
+        )
+        .route(
+            "/script.js",
+            get(|| async { asset("text/javascript; charset=utf-8", SCRIPT) }),
+        )
+        .route("/icon.svg", get(|| async { asset("image/svg+xml", ICON) }))
+        .route("/alive", get(|| async { "alive" }))
+        .fallback(|| async {
+            let help = "go to the list of sessions";
+            page(StatusCode::NOT_FOUND, &problem("There is no such page", "", help))
+        })
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .with_state(app)
+}
+
+fn asset(kind: &'static str, text: &'static str) -> Response {
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response()
+}
+
+type Fields = Form<std::collections::HashMap<String, String>>;
+
+/// Renders beside the server's thread; what cannot be shown becomes a page that says what to do.
+async fn render(page_of: impl FnOnce() -> Result<Markup, SessionError> + Send + 'static) -> Response {
+    match tokio::task::spawn_blocking(page_of).await {
+        Ok(Ok(markup)) => page(StatusCode::OK, &markup),
+        Ok(Err(error)) => unreadable(&error),
+        Err(_) => {
+            let help = "look at it with `wavecrew status` and `wavecrew show`, and report this as a defect";
+            let message = "The page could not be made.";
+            page(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                &problem("Something went wrong", message, help),
+            )
+        }
+    }
+}
+
+fn unreadable(error: &SessionError) -> Response {
+    let status = match error {
+        SessionError::NoSuchSession { .. } | SessionError::BadName { .. } => StatusCode::NOT_FOUND,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    page(
+        status,
+        &problem("The session cannot be shown", &error.to_string(), &error.help()),
+    )
+}
+
+async fn project_page(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    render(move || {
+        project::page(
+            &app.summaries,
+            app.followers.project(),
+            &query,
+            &app.desk.open(),
+            medium,
+        )
+    })
+    .await
+}
+
+async fn project_stream(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    Follower::new(app, Subject::Project, query, medium)
+        .stream()
+        .into_response()
+}
+
+async fn run_page(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Path(id): Path<String>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    render(move || {
+        let followed = app.followers.get(&id)?;
+        let followed = lock(&followed);
+        Ok(Shot::take(&followed, &query, medium, |shot| {
+            run::page(shot, &app.desk.open())
+        }))
+    })
+    .await
+}
+
+async fn run_stream(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Path(id): Path<String>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    Follower::new(app, Subject::Run(id), query, medium)
+        .stream()
+        .into_response()
+}
+
+/// The parts of a page at an earlier event, for the slider.
+async fn run_fragments(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Path(id): Path<String>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    let made = tokio::task::spawn_blocking(move || {
+        let followed = app.followers.get(&id)?;
+        let followed = lock(&followed);
+        let parts = Shot::take(&followed, &query, medium, |shot| {
+            run::fragments(shot, &app.desk.open())
+        });
+        // The slider is in the reader's hand.
+        let parts = parts.into_iter().filter(|(id, _)| *id != "slider");
+        Ok(parts
+            .map(|(id, markup)| (id.to_owned(), Value::String(markup.0)))
+            .collect::<Map<_, _>>())
+    });
+    match made.await {
+        Ok(Ok(parts)) => (
+            [(CONTENT_TYPE, "application/json")],
+            Value::Object(parts).to_string(),
+        )
+            .into_response(),
+        Ok(Err(error)) => unreadable(&error),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn report_file(State(app): State<Arc<App>>, Path(id): Path<String>) -> Response {
+    let made = tokio::task::spawn_blocking(move || {
+        let dir = SessionDir::open(app.followers.project(), &id)?;
+        let mut html = Vec::new();
+        report::write_report(dir, &mut html).map_err(|error| match error {
+            report::ReportError::Session(error) => error,
+            report::ReportError::Write(_) => unreachable!("writing to memory"),
+        })?;
+        Ok((id, html))
+    });
+    match made.await {
+        Ok(Ok((id, html))) => {
+            let name: String = id
+                .chars()
+                .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
+                .collect();
+            let headers = [
+                (CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+                (
+                    CONTENT_DISPOSITION,
+                    format!("attachment; filename=\"{name}.html\""),
+                ),
+                // It is saved, not opened here.
+                (CONTENT_SECURITY_POLICY, "sandbox".to_owned()),
+            ];
+            (headers, html).into_response()
+        }
+        Ok(Err(error)) => unreadable(&error),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn task_page(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Path((id, name)): Path<(String, String)>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    let made = tokio::task::spawn_blocking(move || {
+        let followed = app.followers.get(&id)?;
+        let followed = lock(&followed);
+        Ok(Shot::take(&followed, &query, medium, |shot| {
+            let found = shot.ledger.plan().find(&name)?;
+            let mut talk = Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
+            talk.catch_up();
+            if !shot.is_running() {
+                talk.finish();
+            }
+            Some(task::page(shot, found, &talk, &app.desk.open()))
+        })
+        .ok_or(name))
+    });
+    match made.await {
+        Ok(Ok(Ok(markup))) => page(StatusCode::OK, &markup),
+        Ok(Ok(Err(name))) => {
+            let message = format!("The plan has no task `{name}`.");
+            let help = "it may have been removed by a table edit: look at the plan of the session";
+            page(
+                StatusCode::NOT_FOUND,
+                &problem("There is no such task", &message, help),
+            )
+        }
+        Ok(Err(error)) => unreadable(&error),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn task_stream(
+    State(app): State<Arc<App>>,
+    Extension(medium): Extension<Medium>,
+    Path((id, name)): Path<(String, String)>,
+    Parameters(query): Parameters<Query>,
+) -> Response {
+    Follower::new(app, Subject::Task(id, name), query, medium)
+        .stream()
+        .into_response()
+}
+
+async fn answer_prompt(
+    State(app): State<Arc<App>>,
+    Path(prompt): Path<u64>,
+    Form(fields): Fields,
+) -> Response {
+    let choice = fields.get("choice").and_then(|choice| choice.parse().ok());
+    let reply = match choice {
+        Some(choice) => Reply::Choice(choice),
+        None => Reply::Text(fields.get("text").cloned().unwrap_or_default()),
+    };
+    if app.desk.answer(prompt, reply) {
+        let target = app
+            .desk
+            .session()
+            .map_or_else(|| "/".to_owned(), |id| format!("/s/{}", encode(&id)));
+        return see(&target);
+    }
+    answered_already()
+}
+
+fn answered_already() -> Response {
+    let message = "The question has an answer already, or is not asked any more.";
+    page(
+        StatusCode::CONFLICT,
+        &problem("Not counted", message, "look at the run to see what was decided"),
+    )
+}
+
+async fn act_on_run(
+    State(app): State<Arc<App>>,
+    Path((id, action)): Path<(String, String)>,
+    Form(fields): Fields,
+) -> Response {
+    let act = match action.as_str() {
+        "pause" => Act::Pause,
+        "resume" => Act::Resume,
+        "cancel" => Act::Cancel,
+        "retry" => Act::Retry(None),
+        "apply" => Act::Apply,
+        "archive" => Act::Archive,
+        "answer" => {
+            let question = fields.get("question").and_then(|number| number.parse().ok());
+            let answer = fields.get("answer").or_else(|| fields.get("text")).cloned();
+            let (Some(question), Some(answer)) = (question, answer) else {
+                return answered_already();
+            };
+            let remark = fields.get("remark").map(|remark| remark.trim().to_owned());
+            Act::Answer {
+                question,
+                answer,
+                remark: remark.filter(|remark| !remark.is_empty()),
+            }
+        }
+        _ => return StatusCode::NOT_FOUND.into_response(),
+    };
+    let target = format!("/s/{}", encode(&id));
+    perform(app, id, act, target).await
+}
+
+async fn act_on_task(
+    State(app): State<Arc<App>>,
+    Path((id, task, action)): Path<(String, String, String)>,
+    Form(fields): Fields,
+) -> Response {
+    let target = format!("/s/{}/t/{}", encode(&id), encode(&task));
+    let act = match action.as_str() {
+        "cancel" => Act::CancelTask(task),
+        "retry" => Act::Retry(Some(task)),
+        "tell" => Act::Tell {
+            task,
+            text: fields.get("text").cloned().unwrap_or_default(),
+        },
+        "edit" => Act::EditRow {
+            task,
+            cells: fields.into_iter().collect(),
+        },
+        _ => return StatusCode::NOT_FOUND.into_response(),
+    };
+    perform(app, id, act, target).await
+}
+
+async fn perform(app: Arc<App>, id: String, act: Act, target: String) -> Response {
+    let speaks = act == Act::Apply;
+    let done = tokio::task::spawn_blocking(move || {
+        let dir = SessionDir::open(app.followers.project(), &id)?;
+        Ok::<_, SessionError>(app.person.act(&dir, act))
+    });
+    match done.await {
+        Ok(Ok(Ok(said))) if speaks => page(StatusCode::OK, &problem("Done", &said, "go on with the session")),
+        Ok(Ok(Ok(_))) => see(&target),
+        Ok(Ok(Err(Refusal { message, help }))) => {
+            page(StatusCode::CONFLICT, &problem("Not done", &message, &help))
+        }
+        Ok(Err(error)) => unreadable(&error),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+fn see(target: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, target.to_owned())]).into_response()
+}

@@ -1,0 +1,68 @@
+//! `wavecrew web`: the sessions of this project in the browser.
+
+use crate::browser::{bind, is_reachable_by_others, open_browser};
+use crate::exit::{Exit, Failure};
+use crate::global::Global;
+use crate::json;
+use crate::session_view::SessionArg;
+use crate::show;
+use serde_json::json;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use wavecrew_web::Desk;
+
+/// Show the sessions of this project in the browser
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wavecrew web                                   print the link to all sessions
+  wavecrew web --open                            open it in the browser
+  wavecrew web run-tasks-20260308 --port 8420    one session, always at the same port
+  wavecrew web --listen 0.0.0.0                  for other machines, without encryption")]
+pub struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Port of the server [default: a free one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Address to listen on; others than this machine's own need the token of the link, over a connection without TLS
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    /// Open the browser
+    #[arg(long)]
+    open: bool,
+    /// Make a new link; earlier ones no longer work
+    #[arg(long)]
+    new_link: bool,
+}
+
+impl Args {
+    /// Serves until it is ended.
+    pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        let project = std::env::current_dir().map_err(Failure::Output)?;
+        let path = match &self.session.session {
+            Some(_) => format!("/s/{}", self.session.find_to_read(global)?.id()),
+            None => "/".to_owned(),
+        };
+        let address = SocketAddr::new(self.listen, self.port);
+        let bound = bind(&project, address, Arc::new(Desk::default()), self.new_link)?;
+        let (link, read_only) = (bound.link(&path), bound.read_only_link(&path));
+        if is_reachable_by_others(self.listen) && !global.quiet {
+            show::warning(
+                "others on the network can reach this server, and the connection has no TLS",
+                Some(
+                    "use it in networks that you trust, or listen on 127.0.0.1 and forward the port with ssh",
+                ),
+            );
+        }
+        let text = format!("Open       {link}\nRead-only  {read_only}\nEnd with Ctrl-C");
+        json::answer(global, json!({"link": link, "read_only_link": read_only}), &text)?;
+        std::io::stdout().flush()?;
+        if self.open {
+            open_browser(&link);
+        }
+        bound.serve().map_err(|error| Failure::input(error.to_string()))?;
+        Ok(Exit::Done)
+    }
+}
