@@ -8,6 +8,7 @@
 //! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
 //! another token.
 
+mod inbox;
 mod slots;
 mod token;
 
@@ -15,13 +16,13 @@ use crate::atomic::{self, sync_folder};
 use crate::error::{IoContext, SessionError};
 use crate::paths::{INBOX, SessionPaths};
 use crate::session::SessionDir;
-use crate::worker_file::{read_limited, remove_any};
+use crate::worker_file::remove_any;
 use slots::{Number, Slots};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use wavecrew_core::engine::RecoveredReport;
@@ -237,22 +238,6 @@ impl Attempts {
             .expect("it has just been looked at"))
     }
 
-    /// Takes over the reports of attempts that another coordinator opened.
-    fn bring_over(&self) -> Result<(), SessionError> {
-        for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
-            let path = self.paths.token_file(number);
-            let Some(mut file) = open_if_there(&path)? else {
-                continue;
-            };
-            let holder = slots::read_record(&mut file, &path)?;
-            if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
-            {
-                let _ = self.take_from(Some(number), task, attempt)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
@@ -266,46 +251,6 @@ impl Attempts {
             Some(number) => Some(number),
             None => self.find(&name)?.map(|(Number(number), _)| number),
         })
-    }
-
-    /// Takes the report out of the folder of this number, or where it was brought from there.
-    fn take_from(
-        &self,
-        number: Option<u32>,
-        task: &str,
-        attempt: u32,
-    ) -> Result<Option<Vec<u8>>, SessionError> {
-        let path = self.paths.report_file(task, attempt);
-        if let Some(mut file) = open_if_there(&path)? {
-            let report = read_all(&mut file, &path)?;
-            return Ok((!report.is_empty()).then_some(report));
-        }
-        let Some(number) = number else { return Ok(None) };
-        let submitted = self.paths.submitted_report(number, task, attempt);
-        let found = read_limited(&submitted, MAX_REPORT as u64).context("read", &submitted)?;
-        let Some((report, false)) = found.regular().filter(|(report, _)| !report.is_empty()) else {
-            return Ok(None);
-        };
-        let draft = atomic::temp_with(&path, &report, 0o600)?;
-        // When it was handed in, not when it was found.
-        let handed_in = fs::symlink_metadata(&submitted).and_then(|found| found.modified());
-        if let Ok(handed_in) = handed_in {
-            let _ = draft.as_file().set_modified(handed_in.min(SystemTime::now()));
-        }
-        draft.as_file().sync_all().context("sync", draft.path())?;
-        draft
-            .persist(&path)
-            .map_err(|error| error.error)
-            .context("keep", &path)?;
-        sync_folder(&self.paths.run_folder())?;
-        Ok(Some(report))
-    }
-
-    /// Whether the folder of this number has no report.
-    fn is_empty(&self, number: u32, task: &str, attempt: u32) -> bool {
-        let submitted = self.paths.submitted_report(number, task, attempt);
-        let looked = fs::symlink_metadata(submitted);
-        looked.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     /// When the report was handed in.
@@ -380,30 +325,6 @@ impl Attempts {
             report,
             late_reporter: LateReporter::Possible,
         })
-    }
-
-    /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
-    fn block_name(&self, number: u32, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
-        let create = |name: &Path| {
-            File::options()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(name)
-        };
-        let name = self.paths.submitted_report(number, task, attempt);
-        let taken = match create(&name) {
-            Ok(_) => None,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                self.take_from(Some(number), task, attempt)?
-            }
-            Err(error) => return Err(error).context("close", &name),
-        };
-        if taken.is_none() {
-            // Whoever comes later sees it here.
-            let _ = create(&self.paths.report_file(task, attempt));
-        }
-        Ok(taken)
     }
 
     /// Removes what is left of a closed attempt, once its result is in the journal.
