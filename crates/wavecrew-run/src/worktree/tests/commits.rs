@@ -61,7 +61,11 @@ fn what_becomes_of_branches_tags_and_files_is_found() {
     };
     repo.git(&["branch", "-D", "lost"]);
     repo.git(&["update-ref", "refs/heads/grown", &commit("more", &["HEAD"])]);
-    repo.git(&["update-ref", "refs/heads/merged", &commit("Merge A of s", &["HEAD"])]);
+    repo.git(&[
+        "update-ref",
+        "refs/heads/merged",
+        &commit("Merge A of s", &["HEAD"]),
+    ]);
     repo.git(&["update-ref", "refs/heads/moved", &commit("other", &[])]);
     repo.git(&["update-ref", "refs/tags/v1", &commit("tag", &["HEAD"])]);
     fs::write(repo.path("a.txt"), "changed").expect("a file");
