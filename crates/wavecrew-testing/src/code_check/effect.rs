@@ -32,7 +32,8 @@ pub fn has_effect(change: &FileChange) -> bool {
     match (Grammar::of(Path::new(&change.path)), change.kind) {
         (_, FileKind::Document) => false,
         (Some(language), _) => !same_code(language, before, after),
-        (None, FileKind::Data) => before != after,
+        // A submodule has no text on either side.
+        (None, FileKind::Data) => before != after || (change.before.is_none() && change.after.is_none()),
         (None, FileKind::Source | FileKind::Test | FileKind::Settings) => stripped(before) != stripped(after),
     }
 }

@@ -80,7 +80,7 @@ pub fn since(folder: &Path, base: &str) -> Option<Changes> {
     let files = names
         .into_iter()
         .map(change)
-        .filter(|change| change.before != change.after);
+        .filter(|change| change.before != change.after || folder.join(&change.path).is_dir());
     let branch = git(folder, &["symbolic-ref", "-q", "--short", "HEAD"]);
     Some(Changes {
         files: files.collect(),

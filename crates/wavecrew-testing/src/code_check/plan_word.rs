@@ -4,7 +4,7 @@ use super::CodeAttempt;
 use serde_json::Value;
 use std::fs;
 use wavecrew_core::claim::{Pattern, is_as_checked, touched_files};
-use wavecrew_core::team::Expansion;
+use wavecrew_core::team::{CheckKind, Expansion};
 
 /// Words with which a plan says that a test goes.
 const REMOVAL: [&str; 14] = [
@@ -38,13 +38,19 @@ pub struct PlanWord {
     /// The paths that the plan names.
     pub files: Vec<String>,
     text: String,
+    /// The worker only makes tests pass: that the plan names a test is no leave to weaken it.
+    pub of_tester: bool,
 }
 
 impl PlanWord {
     /// The row itself, the rows that it builds on, and the plan as it was when it was checked.
     pub fn of(case: &CodeAttempt<'_>) -> Self {
         let (ledger, plan) = (case.ledger, case.ledger.plan());
-        let mut word = Self::default();
+        let role = ledger.team.role(plan.role(case.task));
+        let mut word = Self {
+            of_tester: role.and_then(|role| role.check) == Some(CheckKind::CodeTests),
+            ..Self::default()
+        };
         for task in std::iter::once(case.task).chain(plan.context(case.task).iter().copied()) {
             for column in ["title", "description", "raw_input"] {
                 word.say(plan.cell(task, column));
