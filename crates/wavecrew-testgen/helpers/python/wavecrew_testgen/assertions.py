@@ -8,7 +8,10 @@ RAISES = ("pytest.raises", "pytest.warns")
 
 def asserts(text):
     """Whether the test in a piece of source has an assertion that can fail."""
-    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    try:
+        functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    except SyntaxError:
+        return False  # an attribute or argument with a name that cannot be written
     return bool(functions) and _any_can_fail(functions[0].body)
 
 

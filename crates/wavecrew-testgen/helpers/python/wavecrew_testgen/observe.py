@@ -10,6 +10,7 @@ import decimal
 import enum
 import fractions
 import itertools
+import keyword
 import math
 import pathlib
 import re
@@ -253,7 +254,7 @@ def public_attributes(value):
     kind = type(value)
     names = []
     expressions = [slot for base in kind.__mro__ for slot in slots_of(base)]
-    for name in list(getattr(value, "__dict__", ())) + expressions:
+    for name in [name for name in list(getattr(value, "__dict__", ())) + expressions if _can_be_written(name)]:
         if name not in names:
             names.append(name)
     for base in kind.__mro__:
@@ -271,6 +272,11 @@ def public_attributes(value):
         if not callable(item) or isinstance(item, type):
             found.append((name, item))
     return found
+
+
+def _can_be_written(name):
+    """Whether an attribute can follow a dot. Classes such as dictionaries with attributes have others too."""
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
 
 
 def slots_of(base):
