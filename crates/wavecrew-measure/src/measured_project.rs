@@ -126,6 +126,7 @@ impl Runner {
         let measured = result.as_ref().ok().zip(options.mutation);
         let mutation = measured.map(|(measurement, budget)| {
             self.mutate(&MutationRequest {
+                control_files: 0,
                 project: &project,
                 top,
                 targets: &MutationTarget::covered(measurement, scope, &project.root),

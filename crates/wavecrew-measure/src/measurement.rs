@@ -13,6 +13,9 @@ pub struct Measurement {
     /// Tests whose outcome changed between runs. They stay in `tests` and do not count in the pass rate.
     pub flaky: Vec<Flaky>,
     pub notes: Vec<Note>,
+    /// Proof that something acted on the measurement; empty for an honest run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tampering: Vec<String>,
 }
 
 /// A test by its file and full name. Tests with the same name in one file are numbered.
@@ -115,6 +118,17 @@ impl TestOutcome {
     /// The outcome without its message, which may differ between runs.
     pub(crate) fn kind(&self) -> std::mem::Discriminant<Self> {
         std::mem::discriminant(self)
+    }
+
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed { .. } => "failed",
+            Self::Error { .. } => "an error",
+            Self::Unloaded { .. } => "not loaded",
+            Self::ExpectedFailure { .. } => "an expected failure",
+            Self::Skipped { .. } => "skipped",
+        }
     }
 }
 

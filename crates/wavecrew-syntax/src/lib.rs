@@ -3,6 +3,7 @@
 
 mod assertion;
 mod grammar;
+mod interference;
 mod lines;
 mod mutate;
 mod outline;
@@ -13,9 +14,10 @@ mod weakened;
 
 pub use assertion::{Assertion, Strength};
 pub use grammar::{Grammar, SyntaxError, errors};
+pub use interference::{Interference, interferences};
 pub use lines::{LineSet, Lines};
-pub use mutate::{Mutant, MutantKind, apply, mutants};
+pub use mutate::{Mutant, MutantKind, apply, controls, mutants};
 pub use outline::{Callable, ClassOutline, Constants, DeclaredType, Outline, Param, outline};
 pub use symbols::{Symbol, SymbolKind, symbols};
-pub use test_definitions::{TestDefinition, TestMode, tests};
-pub use weakened::{Weakening, WeakeningKind, weakened};
+pub use test_definitions::{TestDefinition, TestMode, asserting_names, tests, tests_with_helpers};
+pub use weakened::{Weakening, WeakeningKind, weakened, weakened_among};

@@ -32,14 +32,24 @@ pub enum WeakeningKind {
     Loosened,
 }
 
-/// In the order of the old tests. A renamed test is not removed.
+/// In the order of the old tests. A renamed test is not removed, and an assertion that moved to a new test is not lost.
 pub fn weakened(before: &[TestDefinition], after: &[TestDefinition]) -> Vec<Weakening> {
+    weakened_among(before, after, &[])
+}
+
+/// The same for a file of a suite: tests and assertions may also have moved to new tests `elsewhere`.
+pub fn weakened_among(
+    before: &[TestDefinition],
+    after: &[TestDefinition],
+    elsewhere: &[TestDefinition],
+) -> Vec<Weakening> {
     let now: BTreeMap<&str, &TestDefinition> = after.iter().map(|test| (test.name.as_str(), test)).collect();
     let known: BTreeSet<&str> = before.iter().map(|test| test.name.as_str()).collect();
     let mut renamed: Vec<&TestDefinition> = after
         .iter()
         .filter(|test| !known.contains(test.name.as_str()))
         .collect();
+    let mut moved = MovedAssertions::of(renamed.iter().copied().chain(elsewhere));
     let mut found = Vec::new();
     for old in before {
         let new = now.get(old.name.as_str()).copied().or_else(|| {
@@ -48,7 +58,8 @@ pub fn weakened(before: &[TestDefinition], after: &[TestDefinition]) -> Vec<Weak
             Some(renamed.remove(at))
         });
         match new {
-            Some(new) => compare(old, new, &mut found),
+            Some(new) => compare(old, new, &mut moved, &mut found),
+            None if moved.take(&old.assertions.iter().collect::<Vec<_>>()) => {}
             None => found.push(Weakening {
                 kind: WeakeningKind::Removed,
                 test: old.name.clone(),
@@ -85,7 +96,48 @@ fn at_line(test: &TestDefinition, kind: WeakeningKind, line: u32, what: &str) ->
     }
 }
 
-fn compare(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening>) {
+/// Assertions of tests that are new, each of which may stand for one that an old test lost.
+struct MovedAssertions<'a>(Vec<&'a Assertion>);
+
+impl<'a> MovedAssertions<'a> {
+    fn of(tests: impl Iterator<Item = &'a TestDefinition>) -> Self {
+        let runs = tests.filter(|test| test.mode == TestMode::Runs && test.cases != Some(0));
+        Self(runs.flat_map(|test| &test.assertions).collect())
+    }
+
+    /// Whether all of these are there; then they stand for no others.
+    fn take(&mut self, lost: &[&Assertion]) -> bool {
+        let mut left = self.0.clone();
+        for assertion in lost {
+            let Some(at) = left.iter().position(|one| one.text == assertion.text) else {
+                return false;
+            };
+            left.remove(at);
+        }
+        self.0 = left;
+        !lost.is_empty()
+    }
+}
+
+/// The assertions of a test that another one lacks.
+fn lost<'a>(old: &'a TestDefinition, new: &TestDefinition) -> Vec<&'a Assertion> {
+    let mut now: Vec<&str> = new.assertions.iter().map(|a| a.text.as_str()).collect();
+    let mut is_lost = |assertion: &&Assertion| match now.iter().position(|text| *text == assertion.text) {
+        Some(at) => {
+            now.remove(at);
+            false
+        }
+        None => true,
+    };
+    old.assertions.iter().filter(|a| is_lost(a)).collect()
+}
+
+fn compare(
+    old: &TestDefinition,
+    new: &TestDefinition,
+    moved: &mut MovedAssertions<'_>,
+    found: &mut Vec<Weakening>,
+) {
     if new.mode > old.mode {
         let change = match new.mode {
             TestMode::Skipped => Some((WeakeningKind::Skipped, "is now skipped")),
@@ -105,6 +157,9 @@ fn compare(old: &TestDefinition, new: &TestDefinition, found: &mut Vec<Weakening
     {
         let what = format!("has {now} of its {then} cases left");
         found.push(at(new, WeakeningKind::FewerCases, &what));
+    }
+    if moved.take(&lost(old, new)) {
+        return;
     }
     let (then, now) = (old.assertions.len(), new.assertions.len());
     if then > 0 && now == 0 {
@@ -188,6 +243,18 @@ mod unit_tests {
                 vec![],
             ),
             ("", vec!["the test `test_a` (line 1) was removed"]),
+            (
+                "def test_a():\n    assert f(1) == 2\ndef test_b():\n    assert g() == 3\n",
+                vec![],
+            ),
+            (
+                "def test_x():\n    assert f(1) == 2\ndef test_y():\n    assert g() == 3\n",
+                vec![],
+            ),
+            (
+                "def test_a():\n    assert f(1) == 2\n@pytest.mark.skip\ndef test_b():\n    assert g() == 3\n",
+                vec!["the test `test_a` (line 1) has 1 of its 2 assertions left"],
+            ),
             (
                 "import pytest\n@pytest.mark.skip\ndef test_a():\n    assert f(1) == 2\n    assert g() == 3\n",
                 vec!["the test `test_a` (line 2) is now skipped"],

@@ -1,6 +1,6 @@
 //! What tests share: [`sandbox`], a project to run the program in, [`depth`], how much the tests run, [`fake_agent`], a
 //! scripted worker, [`fake_model`], a scripted model service for real agents, [`frameworks`], where real test
-//! frameworks are installed, and [`truth`], workers that cheat and workers that do not. Nothing here is part of the
+//! frameworks are installed, [`truth`] and [`testing_cases`], workers that cheat and workers that do not. Nothing here is part of the
 //! product.
 
 pub mod depth;
@@ -8,4 +8,5 @@ pub mod fake_agent;
 pub mod fake_model;
 pub mod frameworks;
 pub mod sandbox;
+pub mod testing_cases;
 pub mod truth;

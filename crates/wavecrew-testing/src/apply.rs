@@ -295,6 +295,7 @@ fn measure(
             tests: &tests,
             coverage: Collect::TestsAndCoverage,
             order: TestOrder::Default,
+            canaries: false,
         })?;
         measured.files.extend(found.coverage.files().to_vec());
         measured.tests.extend(found.tests);

@@ -12,8 +12,8 @@ use wavecrew_measure::{Coverage, FileCoverage, Measurement, Note, TestId, TestOu
 
 use crate::coverage_figures::{lines, percent};
 use crate::environment::{EnvironmentError, TestEnvironment};
-use crate::rounds::write_atomically;
 use crate::scope::{FrameworkInScope, Scope};
+use crate::sealed;
 use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -98,7 +98,7 @@ fn measure_suite(
         Err(error @ (EnvironmentError::Measure(MeasureError::Stopped) | EnvironmentError::Disk(_))) => {
             return Err(error);
         }
-        Err(error @ EnvironmentError::Measure(_)) => SuiteResult::Error {
+        Err(error @ (EnvironmentError::Measure(_) | EnvironmentError::Tampered(_))) => SuiteResult::Error {
             message: error.to_string(),
             help: error.help(),
             not_installed: matches!(
@@ -163,7 +163,7 @@ impl Baseline {
 
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        write_atomically(&Self::file(session), &text)
+        sealed::write(session, &Self::file(session), &text)
     }
 
     fn measurements(&self) -> impl Iterator<Item = (&FrameworkBaseline, &Measurement)> {

@@ -20,8 +20,12 @@ pub enum Effectiveness {
 
 impl Effectiveness {
     pub fn of(result: &RunResult, min_percent: u8) -> Self {
-        if min_percent == 0 || result.kept.tests == 0 {
+        if min_percent == 0 || result.delivered.tests == 0 {
             return Self::Enough;
+        }
+        if result.kept.tests == 0 {
+            let reason = "no test was kept".to_owned();
+            return Self::Unknown { reason };
         }
         let figures = result.mutation.as_ref().map_or((0, 0), |m| (m.killed, m.total));
         Self::of_figures(figures, min_percent)

@@ -18,7 +18,7 @@ pub fn finish(session: &Path) -> io::Result<()> {
         }
         let kept = rounds::kept_tests(session, &layer.name);
         rounds::mirror(&kept, &session.join(&layer.folder))?;
-        rounds::mirror(&kept, &rounds::checked_tests(session, &layer.name))?;
+        rounds::save_checked(session, &layer.name, &kept)?;
     }
     Summary::write(session, &scope)?;
     Snapshot::remove(session)

@@ -1,6 +1,6 @@
 //! Runs that measure single tests: what each covers, and which mutants each kills. Selects none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,8 @@ use wavecrew_measure::mutation::{
 };
 use wavecrew_measure::run::{Collect, MeasureError, Request, TestCoverage, TestOrder};
 use wavecrew_measure::{Note, TestId};
+
+use wavecrew_syntax::MutantKind;
 
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment, project_path};
 use crate::layer::{self, Kind, Placed};
@@ -20,8 +22,30 @@ pub struct Trials {
     pub tried: Vec<Trial>,
     /// Mutants that there was no time for.
     pub untried: usize,
+    /// Control mutants, whose outcome shows whether a test looks at what the code does.
+    pub controls: Vec<(MutantKind, Trial)>,
+    /// Lines by file of the project that ran only outside their module.
+    pub foreign: BTreeMap<String, BTreeSet<u32>>,
     pub notes: Vec<Note>,
 }
+
+impl Trials {
+    /// Leaves some tests out of account: what only they killed has survived.
+    pub fn forget(&mut self, tests: &BTreeSet<&TestId>) {
+        for trial in &mut self.tried {
+            if let MutantFate::KilledBy(by) = &mut trial.fate {
+                by.retain(|id| !tests.contains(id));
+                if by.is_empty() {
+                    trial.fate = MutantFate::Survived;
+                }
+            }
+        }
+    }
+}
+
+/// The files whose control mutants are tried, where a warm process runs them and where each needs a run of its own.
+const WARM_CONTROLS: usize = 8;
+const CONTROLS: usize = 2;
 
 #[derive(Debug)]
 pub struct Trial {
@@ -78,6 +102,7 @@ impl TestEnvironment {
                 tests: &named.files,
                 coverage: Collect::TestsAndCoverage,
                 order: TestOrder::Default,
+                canaries: false,
             };
             let runner = self.runner(named.framework, self.timeout().min(limit))?;
             let found = match runner.coverage_by_test(&request, &named.ids, most) {
@@ -137,6 +162,11 @@ impl TestEnvironment {
                     seed: self.scope.seed,
                 },
                 killing_tests: KillingTests::All,
+                control_files: if named.framework.framework.facts().warm_mutants {
+                    WARM_CONTROLS
+                } else {
+                    CONTROLS
+                },
             };
             let runner = self.runner(named.framework, self.timeout())?;
             let report = match runner.mutate(&request) {
@@ -144,8 +174,15 @@ impl TestEnvironment {
                 Err(error) => return Err(EnvironmentError::Measure(error)),
             };
             trials.untried += report.untested;
+            for (file, lines) in report.foreign {
+                trials
+                    .foreign
+                    .insert(project_path(&named.framework.root, &file), lines);
+            }
             trials.notes.extend(report.notes);
-            for tried in report.tested {
+            for tried in report.tested.into_iter().chain(report.controls) {
+                let control = tried.mutant.as_ref().map(|mutant| mutant.kind);
+                let control = control.filter(|kind| kind.is_control());
                 let fate = match tried.outcome {
                     MutantOutcome::Survived => MutantFate::Survived,
                     MutantOutcome::TimedOut => MutantFate::Killed,
@@ -158,12 +195,16 @@ impl TestEnvironment {
                         }
                     }
                 };
-                trials.tried.push(Trial {
+                let trial = Trial {
                     file: project_path(&named.framework.root, &tried.file),
                     line: tried.line,
                     what: tried.what,
                     fate,
-                });
+                };
+                match control {
+                    Some(kind) => trials.controls.push((kind, trial)),
+                    None => trials.tried.push(trial),
+                }
             }
         }
         Ok(trials)

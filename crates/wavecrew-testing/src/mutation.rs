@@ -13,6 +13,7 @@ use wavecrew_syntax::{Grammar, LineSet, TestDefinition, tests};
 
 use crate::check::{Case, listed};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
+use crate::ineffective;
 use crate::mutant_runs::{Effort, MutantFate, Trials};
 use crate::result::{MutationResult, RunResult, Survivor};
 use crate::rounds;
@@ -35,7 +36,7 @@ impl MutationEffort {
             Self::Off => None,
             Self::Quick => Some(Budget {
                 mutants: 12,
-                time: Duration::from_mins(1),
+                time: Duration::from_mins(3),
                 per_test_warm: 40,
                 per_test: 8,
             }),
@@ -54,8 +55,12 @@ impl MutationEffort {
 pub struct MutationFindings {
     /// `None` when mutation is off, or when there is nothing to mutate.
     pub killed: Option<MutationResult>,
+    /// Tests that pass or fail whatever the code does.
+    pub ineffective: Vec<Dropped>,
     /// Tests that add nothing to the others.
     pub redundant: Vec<Dropped>,
+    /// Lines by file that ran only outside their module.
+    pub foreign: BTreeMap<String, BTreeSet<u32>>,
     pub notes: Vec<Note>,
 }
 
@@ -83,6 +88,7 @@ pub fn check(
         None => Vec::new(),
     };
     let units = ordered(units(&folder, reaches), before);
+    let all = units.clone();
     let candidates = covering_nothing_new(units);
     let targets = targets(environment, kept, &candidates, &budget);
     let effort = Effort {
@@ -90,7 +96,9 @@ pub fn check(
         // From here on: what it takes to know the coverage of single tests must not cost the mutants.
         until: Instant::now() + budget.time,
     };
-    let trials = environment.run_mutants(case.layer, &folder, kept, &targets, effort)?;
+    let mut trials = environment.run_mutants(case.layer, &folder, kept, &targets, effort)?;
+    let ineffective = ineffective::tests(environment, &all, &trials);
+    trials.forget(&ineffective.iter().map(|test| &test.id).collect());
     let adding_nothing = killing_nothing_new(&candidates, &trials);
     let mut notes = trials.notes.clone();
     let redundant = if trials.tried.is_empty() || trials.untried > 0 {
@@ -99,16 +107,20 @@ pub fn check(
     } else {
         adding_nothing
     };
+    let is_dropped = |id: &TestId| ineffective.iter().any(|test| test.id == *id);
     Ok(MutationFindings {
         killed: killed(suite, &trials),
+        foreign: std::mem::take(&mut trials.foreign),
         redundant: redundant
             .into_iter()
+            .filter(|id| !is_dropped(id))
             .map(|id| Dropped {
                 id,
                 why: DropReason::AddsNothing,
                 message: String::new(),
             })
             .collect(),
+        ineffective,
         notes,
     })
 }
@@ -119,7 +131,7 @@ fn known(before: &RunResult, suite: &str) -> Option<MutationFindings> {
     Some(MutationFindings {
         killed: Some(killed),
         redundant: before.redundant().cloned().collect(),
-        notes: Vec::new(),
+        ..MutationFindings::default()
     })
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wavecrew_measure::{FileCoverage, Note, Ratio, TestCase, TestId, TestOutcome};
 
 use crate::rounds;
+use crate::sealed;
 use crate::select::{DropReason, Dropped};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -80,7 +81,7 @@ impl RunResult {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        rounds::write_atomically(&rounds::run_file(session, &self.layer), &text)
+        sealed::write(session, &rounds::run_file(session, &self.layer), &text)
     }
 
     /// Tests that passed and add nothing to the others.

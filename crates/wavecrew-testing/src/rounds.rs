@@ -11,12 +11,20 @@ use serde::Deserialize;
 use crate::layer;
 use crate::result::RunResult;
 use crate::scope::Scope;
+use crate::sealed;
 use crate::select::Dropped;
 use wavecrew_session::SessionPaths;
 
 /// The layer's tests as of the last check that found nothing wrong with them.
 pub fn checked_tests(session: &Path, layer: &str) -> PathBuf {
     SessionPaths::at(session).checked_tests(layer)
+}
+
+/// Makes the tests of a folder the checked ones of the layer.
+pub fn save_checked(session: &Path, layer: &str, from: &Path) -> io::Result<()> {
+    let to = checked_tests(session, layer);
+    mirror(from, &to)?;
+    sealed::seal(session, &to)
 }
 
 /// The layer's kept tests.

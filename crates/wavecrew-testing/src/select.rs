@@ -46,6 +46,10 @@ pub enum DropReason {
     Skipped,
     /// It passes and fails on the same code.
     Flaky,
+    /// It passes whatever the functions that it runs do.
+    KillsNothing,
+    /// It fails when the source has another text and does the same.
+    ReadsSource,
     /// It passes, but covers no line and kills no mutant that the other tests do not.
     AddsNothing,
 }
@@ -64,6 +68,10 @@ impl DropReason {
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
+            Self::KillsNothing => "passes whatever the code that it runs does: it kills no mutant of it",
+            Self::ReadsSource => {
+                "looks at the text of the source or at the measurement, not at what the code does"
+            }
             Self::AddsNothing => "adds nothing to the other tests",
         }
     }

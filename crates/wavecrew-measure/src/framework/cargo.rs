@@ -130,6 +130,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         coverage: covered.then_some((CoverageFormat::LlvmCov, report)),
         when_missing: WhenMissing::NotLoaded,
         notes,
+        canaries: None,
     })
 }
 

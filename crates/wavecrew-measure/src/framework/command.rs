@@ -101,5 +101,6 @@ fn measure(run: &TestRun<'_>, line: &str) -> Result<Measurement, MeasureError> {
         coverage,
         flaky: Vec::new(),
         notes,
+        tampering: Vec::new(),
     })
 }

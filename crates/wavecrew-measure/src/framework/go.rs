@@ -84,6 +84,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         coverage: covered.then_some((CoverageFormat::GoProfile, profile)),
         when_missing: WhenMissing::NotLoaded,
         notes: Vec::new(),
+        canaries: None,
     })
 }
 

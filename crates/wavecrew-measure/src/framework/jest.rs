@@ -6,6 +6,7 @@ use std::path::Path;
 use super::FrameworkFacts;
 use super::node::{Arguments, FACTS, NodeFramework, scope_globs, skip_option};
 use crate::detect::settings::lists;
+use crate::run::canary::CanaryLanguage;
 use crate::run::{TestOrder, TestRun, option, os_args};
 
 pub static JEST: NodeFramework = NodeFramework {
@@ -17,6 +18,7 @@ pub static JEST: NodeFramework = NodeFramework {
     },
     packages: "jest",
     settings: &["jest.config"],
+    canaries: CanaryLanguage::Jest,
     arguments,
     configured_globs,
 };
@@ -37,9 +39,14 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
     args.push(option("--outputFile", &run.file("tests.json")));
     let own_cache = run.file("cache");
     args.push(option("--cacheDirectory", run.focus.cache.unwrap_or(&own_cache)));
-    if run.focus.stop_early {
-        args.push("--bail".into());
-    }
+    args.push(
+        if run.focus.stop_early {
+            "--bail=1"
+        } else {
+            "--bail=0"
+        }
+        .into(),
+    );
     args.extend(skip_option(run));
     if let TestOrder::Shuffled { seed } = run.request.order {
         args.extend(["--randomize".into(), format!("--seed={seed}").into()]);

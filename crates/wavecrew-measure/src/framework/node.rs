@@ -11,6 +11,7 @@ use crate::detect::settings::{ConfiguredTests, of_globs};
 use crate::measurement::{Measurement, Note, TestId};
 use crate::mutation::{MutationReport, MutationRun, separate_runs};
 use crate::report::{CoverageFormat, TestFormat};
+use crate::run::canary::{Canaries, CanaryLanguage};
 use crate::run::scope::WhenMissing;
 use crate::run::{Invocation, MeasureError, Request, Runner, TestCoverage, TestRun};
 
@@ -21,6 +22,7 @@ pub struct NodeFramework {
     pub packages: &'static str,
     /// Names of its settings files, without their endings.
     pub settings: &'static [&'static str],
+    pub canaries: CanaryLanguage,
     pub arguments: fn(&TestRun<'_>) -> Arguments,
     /// The patterns of test files in its settings.
     pub configured_globs: fn(&Path) -> Vec<String>,
@@ -60,7 +62,13 @@ impl NodeFramework {
         let name = self.facts.name;
         let program = installed(run.root(), &format!(".bin/{name}"));
         let program = program.ok_or_else(|| self.missing_tool())?;
-        let Arguments { args, covered, notes } = (self.arguments)(run);
+        let canaries = Canaries::place(run, self.canaries)?;
+        let Arguments {
+            mut args,
+            covered,
+            notes,
+        } = (self.arguments)(run);
+        args.extend(canaries.iter().flat_map(Canaries::files).map(OsString::from));
         let coverage = run.file("coverage").join("coverage-final.json");
         Ok(Invocation {
             tests: run.step(program, args),
@@ -69,6 +77,7 @@ impl NodeFramework {
             coverage: covered.then_some((CoverageFormat::Istanbul, coverage)),
             when_missing: WhenMissing::Excluded,
             notes,
+            canaries,
         })
     }
 }

@@ -5,6 +5,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 pub use super::python_environment::interpreter;
 use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
@@ -12,6 +13,7 @@ use crate::detect::settings::{ConfiguredTests, testpaths};
 use crate::measurement::{Measurement, NO_COVERAGE, Note, TestId};
 use crate::mutation::{MutationReport, MutationRun, warm_pytest};
 use crate::report::{CoverageFormat, TestFormat};
+use crate::run::canary::{Canaries, CanaryLanguage};
 use crate::run::process::{Ran, Step};
 use crate::run::scope::WhenMissing;
 use crate::run::{
@@ -174,8 +176,9 @@ const UNPARSABLE: &str = "import ast, sys\n\
     \x20       sys.stdout.buffer.write(path.encode('utf-8', 'surrogateescape') + b'\\0')";
 
 /// A plugin, because pytest itself cannot shuffle tests.
-const SHUFFLE: &str = "import os, random\n\n\ndef pytest_collection_modifyitems(items):\n    \
-    random.Random(int(os.environ['PYTHONHASHSEED'])).shuffle(items)\n";
+const SHUFFLE: &str = "import os, random\n\nmark = os.environ.pop('WAVECREW_CANARY', None)\n\n\ndef pytest_collection_modifyitems(items):\n    \
+    random.Random(int(os.environ['PYTHONHASHSEED'])).shuffle(items)\n    \
+    items.sort(key=lambda item: bool(mark) and mark in item.nodeid)\n";
 
 /// A plugin, because `--deselect` skips every test whose name starts like that.
 const SKIP: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items):\n    \
@@ -187,6 +190,14 @@ const PROGRESS: &str = "import os\n\n\ndef _append(text):\n    \
     with open(os.environ['WAVECREW_PROGRESS'], 'a') as file:\n        file.write(text)\n\n\n\
     def pytest_collection_finish(session):\n    _append('%d\\n' % len(session.items))\n\n\n\
     def pytest_runtest_logfinish(nodeid, location):\n    _append('.\\n')\n";
+
+/// A plugin that tells how each test really ended, before anything can change its report: through a copy of standard
+/// output, where nothing can be taken back.
+const OUTCOMES: &str = "import os\n\nimport pytest\n\n_out = os.dup(1)\n_write = os.write\n\
+    _mark = os.environ.pop('WAVECREW_MARK', '')\n\n\n\
+    @pytest.hookimpl(hookwrapper=True, trylast=True)\ndef pytest_runtest_call(item):\n    \
+    outcome = yield\n    raised = outcome.excinfo[0].__name__ if outcome.excinfo else '-'\n    \
+    _write(_out, ('\\n%s %s %s\\n' % (_mark, raised, item.nodeid)).encode('utf-8', 'replace'))\n";
 
 fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     let python = interpreter(run.root());
@@ -201,34 +212,58 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
             format!("{shown} -m pip install coverage"),
         ));
     }
+    let canaries = Canaries::place(run, CanaryLanguage::Pytest)?;
     let mut args = Vec::new();
     if covered {
         args.extend(os_args(["-m", "coverage", "run", "--branch"]));
-        args.push(source_option(run));
+        let mut sources = source_option(run);
+        if let Some(folder) = canaries.as_ref().and_then(|c| c.source.as_ref()?.parent()) {
+            sources.push(",");
+            sources.push(folder);
+        }
+        args.push(sources);
     }
     args.extend(os_args(["-m", "pytest"]));
     args.extend(pytest_args(run, &installed)?);
+    if canaries.is_some() {
+        fs::write(run.file("plugin").join("wavecrew_outcomes.py"), OUTCOMES)?;
+        args.extend(os_args(["-p", "wavecrew_outcomes"]));
+    }
     args.push(option("--junitxml", &run.file("junit.xml")));
     args.extend(os_args(["-o", "junit_family=xunit1"]));
     args.extend(run.request.tests.iter().map(OsString::from));
+    args.extend(canaries.iter().flat_map(Canaries::files).map(OsString::from));
     let report = run.file("coverage.json");
-    let mut json = os_args(["-m", "coverage", "json", "-q", "-i", "-o"]);
-    json.push(report.clone().into());
+    let mut tests = python_step(run, &python, args);
+    if let Some(canaries) = &canaries {
+        tests.mark = Some(canaries.nonce().to_owned());
+        tests.env.push(("WAVECREW_MARK", canaries.nonce().into()));
+        // A shuffled run keeps canaries last.
+        if run.request.order != TestOrder::Default {
+            tests.env.push(("WAVECREW_CANARY", canaries.nonce().into()));
+        }
+    }
     Ok(Invocation {
-        tests: python_step(run, &python, args),
+        tests,
         test_report: (TestFormat::JUnit, run.file("junit.xml")),
         then: if covered {
-            [combine_args(), json]
-                .map(|args| python_step(run, &python, args))
-                .into()
+            let mut json = os_args(["-c", COVERAGE_JSON]);
+            json.push(report.clone().into());
+            vec![python_step(run, &python, json)]
         } else {
             Vec::new()
         },
         coverage: covered.then_some((CoverageFormat::CoveragePy, report)),
         when_missing: WhenMissing::Excluded,
         notes,
+        canaries,
     })
 }
+
+/// Writes the coverage report. Settings may ask for a data file per process; without such files the first part does
+/// nothing.
+const COVERAGE_JSON: &str = "import sys\nfrom coverage.cmdline import main\n\
+    main(['combine', '-q', '--append'])\nsys.exit(main(['json', '-q', '-i', '-o', sys.argv[1]]))";
 
 /// Settings may ask for a data file per process; without such files this step does nothing.
 pub fn combine_args() -> Vec<OsString> {
@@ -237,10 +272,15 @@ pub fn combine_args() -> Vec<OsString> {
 
 /// Finds out what is installed; an error without pytest.
 pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError> {
+    static KNOWN: Mutex<Vec<(PathBuf, Vec<String>)>> = Mutex::new(Vec::new());
     let shown = python.display();
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, modules)) = known().iter().find(|(known, _)| known == python) {
+        return Ok(Installed(modules.clone()));
+    }
     let probed = run.run(&run.step(python, os_args(["-c", PROBE])))?;
     let line = probed.output.lines().last().unwrap_or_default();
-    let modules = serde_json::from_str(line).map_err(|_| MeasureError::NoReport {
+    let modules: Vec<String> = serde_json::from_str(line).map_err(|_| MeasureError::NoReport {
         code: 0,
         why: format!("the interpreter `{shown}` does not work"),
         fix: format!("try `{shown} --version`, or recreate the virtual environment"),
@@ -252,6 +292,10 @@ pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError
             what: "pytest",
             fix: format!("{shown} -m pip install pytest coverage"),
         });
+    }
+    // What is missing may be installed meanwhile.
+    if installed.has("coverage") {
+        known().push((python.to_owned(), installed.0.clone()));
     }
     Ok(installed)
 }
@@ -322,7 +366,10 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
 }
 
 fn has_plugin(run: &TestRun<'_>) -> bool {
-    run.request.order != TestOrder::Default || !run.focus.skip.is_empty() || run.runner.progress.is_some()
+    run.request.canaries
+        || run.request.order != TestOrder::Default
+        || !run.focus.skip.is_empty()
+        || run.runner.progress.is_some()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in

@@ -7,6 +7,7 @@ use super::FrameworkFacts;
 use super::node::{Arguments, FACTS, NodeFramework, installed, scope_globs, skip_option};
 use crate::detect::settings::lists;
 use crate::measurement::{NO_COVERAGE, Note};
+use crate::run::canary::CanaryLanguage;
 use crate::run::{TestOrder, TestRun, option, os_args};
 
 pub static VITEST: NodeFramework = NodeFramework {
@@ -17,6 +18,7 @@ pub static VITEST: NodeFramework = NodeFramework {
     },
     packages: "vitest @vitest/coverage-v8",
     settings: &["vitest.config", "vitest.workspace"],
+    canaries: CanaryLanguage::Vitest,
     arguments,
     configured_globs,
 };
@@ -35,9 +37,14 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
         Some(file) => vec!["related".into(), file.into(), "--run".into()],
         None => os_args(["run"]),
     };
-    if run.focus.stop_early {
-        args.push("--bail=1".into());
-    }
+    args.push(
+        if run.focus.stop_early {
+            "--bail=1"
+        } else {
+            "--bail=0"
+        }
+        .into(),
+    );
     // Console output goes straight through: vitest would keep it for its report.
     args.extend(os_args([
         "--reporter=json",

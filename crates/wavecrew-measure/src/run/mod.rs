@@ -1,6 +1,7 @@
 //! Runs a project's own framework so that it writes machine reports into a temporary folder, and reads them. Leaves nothing
 //! behind: no process, no cache, no file in the project.
 
+pub(crate) mod canary;
 pub(crate) mod coverage_by_test;
 pub(crate) mod diagnose;
 mod error;
@@ -25,6 +26,7 @@ use tempfile::TempDir;
 use crate::detect::Project;
 use crate::measurement::{Coverage, CoverageStatus, Measurement, Note, TestId};
 use crate::report::{CoverageFormat, HitsByFile, TestFormat};
+use canary::Canaries;
 pub use coverage_by_test::{CoveragePoint, PointKind, TestCoverage};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
@@ -60,6 +62,8 @@ pub struct Request<'a> {
     pub tests: &'a [PathBuf],
     pub coverage: Collect,
     pub order: TestOrder,
+    /// Whether canaries run beside the tests. Their files lie in the project while it runs.
+    pub canaries: bool,
 }
 
 impl<'a> Request<'a> {
@@ -71,6 +75,7 @@ impl<'a> Request<'a> {
             tests: &[],
             coverage: Collect::TestsAndCoverage,
             order: TestOrder::Default,
+            canaries: false,
         }
     }
 
@@ -107,6 +112,7 @@ pub(crate) struct Invocation {
     pub coverage: Option<(CoverageFormat, PathBuf)>,
     pub when_missing: WhenMissing,
     pub notes: Vec<Note>,
+    pub canaries: Option<Canaries>,
 }
 
 /// One run of tests, with its folder for reports and its deadline.
@@ -201,6 +207,7 @@ impl TestRun<'_> {
             cwd: self.root().to_owned(),
             env,
             copy_to: None,
+            mark: None,
         }
     }
 
@@ -236,6 +243,8 @@ impl TestRun<'_> {
         for test in &mut tests {
             test.id.file = scope::relative_path(&test.id.file, self.root());
         }
+        let canaries = invocation.canaries.as_ref();
+        let mut tampering = canaries.map_or_else(Vec::new, |canaries| canaries.check(self, &mut tests, &ran));
         let mut notes = invocation.notes;
         notes.extend(diagnose::notes(self.request.project, &tests, &ran));
         for step in &invocation.then {
@@ -245,12 +254,9 @@ impl TestRun<'_> {
         if let Some((format, path)) = invocation.coverage {
             match read(&path)? {
                 Some(report) => {
-                    coverage = self.count_coverage(
-                        format.parse(&report)?,
-                        invocation.when_missing,
-                        &ran,
-                        &mut notes,
-                    )?;
+                    let mut hits = format.parse(&report)?;
+                    tampering.extend(canaries.and_then(|canaries| canaries.check_coverage(&mut hits)));
+                    coverage = self.count_coverage(hits, invocation.when_missing, &ran, &mut notes)?;
                 }
                 None => notes.push(no_coverage(
                     "the coverage tool wrote no report, as when its settings leave out all files in scope",
@@ -262,6 +268,7 @@ impl TestRun<'_> {
             coverage,
             flaky: Vec::new(),
             notes,
+            tampering,
         })
     }
 

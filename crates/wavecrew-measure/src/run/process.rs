@@ -31,6 +31,8 @@ pub struct Step {
     pub env: Vec<(&'static str, OsString)>,
     /// Also receives standard output, up to a limit: some tools print their report.
     pub copy_to: Option<PathBuf>,
+    /// Lines of the output that begin with this are kept apart.
+    pub mark: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub struct Ran {
     pub ended: Ended,
     /// Standard output and error; a line replaces what was left out.
     pub output: String,
+    /// The marked lines, without their mark.
+    pub marked: Vec<String>,
 }
 
 /// Runs until the program ends, the deadline passes or `stop` becomes readable. Leaves no process behind.
@@ -75,14 +79,19 @@ pub fn run(program: &Step, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> i
     }
     let mut child = command.spawn()?;
     drop((command, writer));
-    let reader = thread::spawn(move || read_output(reader, copy));
+    let mut sorter = LineSorter::new(program.mark.clone());
+    let reader = thread::spawn(move || {
+        let output = read_output(reader, copy, &mut sorter);
+        (output, sorter.found)
+    });
     let waited = wait(&child, deadline, stop);
     end_tree(&child, &mark);
     let status = child.wait()?;
-    let output = reader.join().unwrap_or_default();
+    let (output, marked) = reader.join().unwrap_or_default();
     Ok(Ran {
         ended: waited?.unwrap_or_else(|| ended(status)),
         output,
+        marked,
     })
 }
 
@@ -168,19 +177,69 @@ const KEPT: usize = 64 * 1024;
 /// Larger reports are refused.
 pub const REPORT_LIMIT: u64 = 256 * 1024 * 1024;
 
-fn read_output(mut from: PipeReader, mut copy: Option<File>) -> String {
+/// At most this many marked lines are kept.
+const MARKED_LINES: usize = 200_000;
+
+/// Keeps marked lines apart from the rest of an output.
+struct LineSorter {
+    mark: Option<String>,
+    /// The beginning of a line whose end has not been read.
+    open: Vec<u8>,
+    found: Vec<String>,
+}
+
+impl LineSorter {
+    fn new(mark: Option<String>) -> Self {
+        Self {
+            mark: mark.map(|mark| format!("{mark} ")),
+            open: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// The bytes without marked lines. Holds the last line back until it ends.
+    fn sort(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let Some(mark) = self.mark.clone() else {
+            return bytes.to_vec();
+        };
+        let mut rest = Vec::with_capacity(bytes.len());
+        self.open.extend(bytes);
+        let all = std::mem::take(&mut self.open);
+        for line in all.split_inclusive(|&byte| byte == b'\n') {
+            match line.strip_prefix(mark.as_bytes()) {
+                Some(text) if line.ends_with(b"\n") => {
+                    if self.found.len() < MARKED_LINES {
+                        self.found
+                            .push(String::from_utf8_lossy(text).trim_end().to_owned());
+                    }
+                }
+                _ if !line.ends_with(b"\n") && line.len() < KEPT => self.open.extend(line),
+                _ => rest.extend(line),
+            }
+        }
+        rest
+    }
+}
+
+fn read_output(mut from: PipeReader, mut copy: Option<File>, sorter: &mut LineSorter) -> String {
     let mut head = Vec::new();
     let mut tail: VecDeque<u8> = VecDeque::new();
     let mut total = 0u64;
     let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let n = match from.read(&mut buffer) {
-            Ok(0) => break,
+    let mut is_open = true;
+    while is_open {
+        let read = match from.read(&mut buffer) {
             Ok(n) => n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
+            Err(_) => 0,
         };
-        let bytes = &buffer[..n];
+        is_open = read > 0;
+        let sorted = if is_open {
+            sorter.sort(&buffer[..read])
+        } else {
+            std::mem::take(&mut sorter.open)
+        };
+        let (bytes, n) = (&sorted[..], sorted.len());
         if let Some(file) = &mut copy
             && (total + n as u64 > REPORT_LIMIT || file.write_all(bytes).is_err())
         {

@@ -190,6 +190,7 @@ fn command(line: &str, folder: &Path, runner: &Runner) -> Result<CommandOutcome,
         cwd: folder.to_owned(),
         env: vec![("CI", "true".into()), ("NO_COLOR", "1".into())],
         copy_to: None,
+        mark: None,
     };
     let end_now = runner.stop.as_ref().map(AsFd::as_fd);
     let ran = process::run(&step, Instant::now() + runner.timeout, end_now).map_err(|source| {

@@ -30,6 +30,7 @@ fn run(runner: &Runner, sandbox: &MeasureSandbox, line: &str) -> Result<Measurem
         tests: &[],
         coverage: Collect::TestsAndCoverage,
         order: TestOrder::Default,
+        canaries: false,
     })
 }
 

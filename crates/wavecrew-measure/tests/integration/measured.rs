@@ -85,6 +85,7 @@ impl MeasureSandbox {
             tests: &[],
             coverage: Collect::TestsAndCoverage,
             order: TestOrder::Default,
+            canaries: false,
         })
     }
 

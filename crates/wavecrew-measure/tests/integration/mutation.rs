@@ -15,6 +15,7 @@ fn mutate(sandbox: &MeasureSandbox, file: &str, lines: LineSet, budget: Mutation
     let before = sandbox.files();
     let project = sandbox.project_of(file);
     let report = sandbox.runner().mutate(&MutationRequest {
+        control_files: 0,
         project: &project,
         top: sandbox.root(),
         targets: &[MutationTarget {

@@ -127,6 +127,7 @@ fn coverage_of_passing_tests_alone() {
             tests: &[],
             coverage: Collect::TestsAndCoverage,
             order: TestOrder::Default,
+            canaries: false,
         };
         let mut measured = sandbox.runner().measure(&request).unwrap();
         let all = measured.coverage.lines().unwrap().covered;

@@ -64,9 +64,11 @@ fn only_chosen_test_files_run() {
         tests: &tests,
         coverage: Collect::TestsAndCoverage,
         order: TestOrder::Shuffled { seed: 7 },
+        canaries: true,
     });
     let measured = measured.unwrap();
     assert_eq!(rate(&measured), (2, 2));
+    assert_eq!(measured.tampering, Vec::<String>::new());
     assert_eq!(figures(&measured), ["shop/größe.py 3/4 1/2"]);
     let ranges: Vec<String> = file(&measured, "shop/größe.py")
         .uncovered
@@ -97,10 +99,12 @@ fn a_flaky_test_is_named_and_not_counted() {
         tests: &[],
         coverage: Collect::TestsOnly,
         order: TestOrder::Default,
+        canaries: false,
     };
     let runner = sandbox.runner();
     let mut measured = runner.measure(&request).unwrap();
     assert_eq!(rate(&measured), (2, 2));
+    assert_eq!(measured.tampering, Vec::<String>::new());
     runner.find_flaky(&request, 2, &mut measured).unwrap();
     assert_eq!(measured.flaky.len(), 1);
     let flaky = &measured.flaky[0];
@@ -134,6 +138,7 @@ fn coverage_of_passing_tests_alone() {
         tests: &[],
         coverage: Collect::TestsAndCoverage,
         order: TestOrder::Default,
+        canaries: false,
     };
     let mut measured = sandbox.runner().measure(&request).unwrap();
     assert_eq!(figures(&measured), ["a.py 4/4 2/2", "b.py 2/2 0/0"]);

@@ -2,6 +2,7 @@
 
 mod choose;
 mod collector;
+mod controls;
 mod javascript;
 mod python;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use tree_sitter::{InputEdit, Point};
 use crate::grammar::{Grammar, column_of, errors_in};
 use crate::lines::LineSet;
 use collector::Candidate;
+pub use controls::controls;
 use javascript::JavaScript;
 use python::Python;
 
@@ -62,6 +64,19 @@ pub enum MutantKind {
     Assignment,
     /// A function or method in context of its counterpart.
     Call,
+    /// Control: the code does the same.
+    Unchanged,
+    /// Control: every function raises an error.
+    Raises,
+    /// Control: every function does nothing.
+    Emptied,
+}
+
+impl MutantKind {
+    /// Whether it says something about the tests and nothing about how much of the code they check.
+    pub fn is_control(self) -> bool {
+        matches!(self, Self::Unchanged | Self::Raises | Self::Emptied)
+    }
 }
 
 /// At most `limit` mutants on `lines`, spread over lines and kinds; the same for the same arguments. Each differs from the source

@@ -1,6 +1,6 @@
 //! Finds tests of vitest and jest: `test`, `it` and `describe` with their modifiers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
@@ -9,8 +9,8 @@ use super::{TestDefinition, TestMode, joined, multiplied};
 use crate::lines::Lines;
 use crate::tree::{children, field, fingerprint, text};
 
-pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
-    let helpers = helpers(root, source);
+pub fn tests<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -> Vec<TestDefinition> {
+    let helpers = helpers(root, source, known);
     let mut found = Vec::new();
     let mut open = vec![(root, Suite::default())];
     while let Some((node, suite)) = open.pop() {

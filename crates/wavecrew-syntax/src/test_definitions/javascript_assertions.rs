@@ -15,19 +15,29 @@ pub fn body_of(body: Node<'_>, source: &str, helpers: &BTreeSet<&str>) -> Body {
 }
 
 /// Functions of the file that assert something, themselves or by calling one another.
-pub fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
+pub fn helpers<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -> BTreeSet<&'s str> {
     let mut functions = Vec::new();
     walk(root, |node| {
         let (name, function) = match node.kind() {
             "function_declaration" => (field(node, "name"), Some(node)),
             "variable_declarator" => (field(node, "name"), field(node, "value")),
+            "method_definition" => (field(node, "name"), Some(node)),
+            "pair" => (field(node, "key"), field(node, "value")),
+            // `exports.check = () => ...`
+            "assignment_expression" => {
+                let left = field(node, "left");
+                let property = left.and_then(|left| field(left, "property"));
+                (property.or(left), field(node, "right"))
+            }
             _ => return true,
         };
         let body = function.and_then(|function| field(function, "body"));
         functions.extend(name.map(|name| text(name, source)).zip(body));
         true
     });
-    asserting_functions(&functions, |body, known| body_of(body, source, known))
+    asserting_functions(&functions, known, |body, known| {
+        !body_of(body, source, known).assertions.is_empty()
+    })
 }
 
 struct JavaScriptReader<'s>(BodyReader<'s>);
@@ -133,7 +143,11 @@ impl<'s> JavaScriptReader<'s> {
                 );
                 true
             }
-            _ if self.0.helpers.contains(name) => {
+            _ if self
+                .0
+                .helpers
+                .contains(name.rsplit('.').next().unwrap_or_default()) =>
+            {
                 self.0
                     .add_assertion(call, name.to_owned(), Strength::Exact, context);
                 true

@@ -51,15 +51,36 @@ pub enum TestMode {
 
 /// All tests of a file, in its order.
 pub fn tests(language: Grammar, source: &str) -> Vec<TestDefinition> {
+    tests_with_helpers(language, source, &BTreeSet::new())
+}
+
+/// The functions and fixtures of a file that assert something, themselves or by calling one another or one of `known`.
+pub fn asserting_names(language: Grammar, source: &str, known: &BTreeSet<String>) -> BTreeSet<String> {
+    let tree = language.parse(source);
+    if is_deeper_than(tree.root_node(), 400) {
+        return BTreeSet::new();
+    }
+    let known = known.iter().map(String::as_str).collect();
+    let found = if language.is_python() {
+        python::helpers(tree.root_node(), source, &known)
+    } else {
+        javascript_assertions::helpers(tree.root_node(), source, &known)
+    };
+    found.into_iter().map(str::to_owned).collect()
+}
+
+/// The same with names of functions in other files that assert something.
+pub fn tests_with_helpers(language: Grammar, source: &str, known: &BTreeSet<String>) -> Vec<TestDefinition> {
+    let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
     let tree = language.parse(source);
     // Nobody writes such deeply nested tests, and the functions below recurse.
     if is_deeper_than(tree.root_node(), 400) {
         return Vec::new();
     }
     if language.is_python() {
-        python::tests(tree.root_node(), source)
+        python::tests(tree.root_node(), source, &known)
     } else {
-        javascript::tests(tree.root_node(), source)
+        javascript::tests(tree.root_node(), source, &known)
     }
 }
 
@@ -201,15 +222,16 @@ fn joined(outer: &str, by: &str, name: &str) -> String {
     }
 }
 
-/// The names of functions that assert something, themselves or by calling one another.
+/// The names of functions that assert something, themselves or by calling one another or one of `given`. With `given`.
 fn asserting_functions<'s, 't>(
     functions: &[(&'s str, Node<'t>)],
-    read: impl Fn(Node<'t>, &BTreeSet<&'s str>) -> Body,
+    given: &BTreeSet<&'s str>,
+    asserts: impl Fn(Node<'t>, &BTreeSet<&'s str>) -> bool,
 ) -> BTreeSet<&'s str> {
-    let mut known = BTreeSet::new();
+    let mut known = given.clone();
     loop {
-        let asserts = |(_, body): &&(&str, Node<'t>)| !read(*body, &known).assertions.is_empty();
-        let found: BTreeSet<&str> = functions.iter().filter(asserts).map(|(name, _)| *name).collect();
+        let own = functions.iter().filter(|(_, body)| asserts(*body, &known));
+        let found: BTreeSet<&str> = own.map(|(name, _)| *name).chain(given.iter().copied()).collect();
         if found.len() == known.len() {
             return found;
         }

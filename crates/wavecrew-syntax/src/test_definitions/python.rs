@@ -6,13 +6,14 @@ use tree_sitter::Node;
 
 use super::python_assertions::body_of;
 use super::{Body, TestDefinition, TestMode, asserting_functions, joined, multiplied};
+use crate::assertion::{Assertion, Strength};
 use crate::lines::Lines;
-use crate::tree::{children, field, fingerprint, text, walk};
+use crate::tree::{children, field, fingerprint, line_of, text, walk};
 
-pub fn tests(root: Node<'_>, source: &str) -> Vec<TestDefinition> {
+pub fn tests<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -> Vec<TestDefinition> {
     let mut finder = Finder {
         source,
-        helpers: helpers(root, source),
+        helpers: helpers(root, source, known),
         found: Vec::new(),
     };
     let outer = Outer {
@@ -91,10 +92,11 @@ impl Finder<'_> {
             return;
         }
         let Body {
-            assertions,
+            mut assertions,
             vacuous,
             skip,
         } = body_of(body, self.source, &self.helpers);
+        assertions.extend(self.asserting_fixtures(node));
         self.found.push(TestDefinition {
             name: joined(&outer.class, "::", name),
             lines: Lines::of(whole),
@@ -107,13 +109,31 @@ impl Finder<'_> {
     }
 }
 
+impl Finder<'_> {
+    /// Fixtures that the test asks for and that assert something, after it or when it calls them.
+    fn asserting_fixtures(&self, test: Node<'_>) -> Vec<Assertion> {
+        let parameters = field(test, "parameters").map_or_else(Vec::new, children);
+        let asserts = |node: &Node<'_>| self.helpers.contains(text(*node, self.source));
+        let found = parameters.into_iter().filter(asserts);
+        found
+            .map(|node| Assertion {
+                line: line_of(node.start_position()),
+                subject: text(node, self.source).to_owned(),
+                strength: Strength::Partial,
+                text: text(node, self.source).to_owned(),
+            })
+            .collect()
+    }
+}
+
 fn is_test_case(class: Node<'_>, source: &str) -> bool {
     let bases = field(class, "superclasses").map_or_else(Vec::new, children);
     bases.iter().any(|base| text(*base, source).ends_with("TestCase"))
 }
 
-/// Functions of the file, except tests, that assert something, themselves or by calling one another.
-fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
+/// Functions of the file, except tests, that assert something, themselves or by calling one another, and fixtures that
+/// give such a function to a test.
+pub fn helpers<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -> BTreeSet<&'s str> {
     let mut functions = Vec::new();
     walk(root, |node| {
         if node.kind() == "function_definition"
@@ -124,7 +144,23 @@ fn helpers<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
         true
     });
     functions.retain(|(name, _)| !name.starts_with("test"));
-    asserting_functions(&functions, |body, known| body_of(body, source, known))
+    asserting_functions(&functions, known, |body, known| {
+        !body_of(body, source, known).assertions.is_empty() || returns_one_of(body, source, known)
+    })
+}
+
+/// Whether a function returns or yields one of these functions.
+fn returns_one_of(body: Node<'_>, source: &str, names: &BTreeSet<&str>) -> bool {
+    let mut found = false;
+    walk(body, |node| {
+        if matches!(node.kind(), "return_statement" | "yield") {
+            found |= children(node)
+                .iter()
+                .any(|value| names.contains(text(*value, source)));
+        }
+        true
+    });
+    found
 }
 
 fn decorators(whole: Node<'_>, source: &str) -> Marks {

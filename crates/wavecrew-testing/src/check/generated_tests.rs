@@ -8,8 +8,9 @@ use std::path::Path;
 use wavecrew_measure::detect::Framework;
 use wavecrew_measure::run::{Collect, TestOrder};
 use wavecrew_measure::{TestId, TestOutcome};
-use wavecrew_syntax::{Grammar, TestMode, errors, tests};
+use wavecrew_syntax::{Grammar, TestMode, asserting_names, errors, tests_with_helpers};
 
+use super::framework_files::interference;
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
 use super::{Case, facts, listed, text_scan};
 use crate::apply;
@@ -34,6 +35,9 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     let last = RunResult::read(case.session, case.layer).ok();
     if let Some(reason) = weakened_tests(case, &folder, last.as_ref())? {
         return Ok(CheckReport::contradicted(reason));
+    }
+    if let Some(reason) = interference(&folder)? {
+        return Ok(CheckReport::send_back(reason));
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
@@ -77,7 +81,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     let dropped = unusable.dropped;
     rounds::save_dropped(case.session, case.layer, &folder, &dropped)?;
     rounds::mirror(staged, &folder)?;
-    rounds::mirror(staged, &rounds::checked_tests(case.session, case.layer))?;
+    rounds::save_checked(case.session, case.layer, staged)?;
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     let files: Vec<String> = placed
         .iter()
@@ -164,6 +168,7 @@ struct UnusableTests {
 /// Tests that prove nothing, and files without any test that could.
 fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
     let mut found = UnusableTests::default();
+    let helpers = asserting_helpers(folder, placed);
     for file in placed {
         let id = |name: &str| TestId {
             file: file.file.to_string_lossy().into_owned(),
@@ -191,7 +196,7 @@ fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
         if file.kind == Kind::Helper {
             continue;
         }
-        let shapes = tests(language, &source);
+        let shapes = tests_with_helpers(language, &source, &helpers);
         if shapes.is_empty() {
             drop_file(DropReason::HoldsNoTest, String::new());
             continue;
@@ -213,6 +218,23 @@ fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
         }
     }
     found
+}
+
+/// Functions and fixtures in all delivered files that assert something, themselves or by calling one another.
+fn asserting_helpers(folder: &Path, placed: &[Placed]) -> BTreeSet<String> {
+    let mut known = BTreeSet::new();
+    loop {
+        let mut found = known.clone();
+        for file in placed {
+            if let Some(language) = Grammar::of(&file.file) {
+                found.extend(asserting_names(language, &read(&folder.join(&file.file)), &known));
+            }
+        }
+        if found.len() == known.len() {
+            return found;
+        }
+        known = found;
+    }
 }
 
 /// Renames test files that would overwrite a file of the project, or that pytest could not tell from one.

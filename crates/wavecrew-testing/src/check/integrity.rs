@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_measure::TestId;
 use wavecrew_measure::detect::is_test;
-use wavecrew_syntax::{Grammar, TestDefinition, Weakening, WeakeningKind, tests, weakened};
+use wavecrew_syntax::{Grammar, TestDefinition, Weakening, WeakeningKind, tests, weakened_among};
 
 use super::{Case, listed};
 use crate::environment::{EnvironmentError, TestEnvironment};
@@ -25,9 +25,14 @@ pub fn with_integrity(
     check: impl FnOnce(&mut TestEnvironment, &Case<'_>) -> Result<CheckReport, EnvironmentError>,
 ) -> Result<CheckReport, EnvironmentError> {
     let remark = project_edits(environment, case)?;
-    let verdict = match project_changes(environment)? {
+    let verdict = match changed_facts(environment, case)?.or(project_changes(environment)?) {
         Some(reason) => CheckReport::contradicted(reason),
-        None => check(environment, case)?,
+        None => match check(environment, case) {
+            Err(EnvironmentError::Tampered(what)) => {
+                CheckReport::contradicted(format!("the measurement was tampered with: {what}"))
+            }
+            other => other?,
+        },
     };
     Ok(verdict.with_remark(remark))
 }
@@ -55,6 +60,19 @@ fn describe(change: &Change) -> String {
         Change::Removed(file) => format!("{} was removed", file.display()),
         Change::Added(file) => format!("{} was added", file.display()),
     }
+}
+
+/// Facts of the session that the worker changed, and with them what the check would have found.
+fn changed_facts(environment: &mut TestEnvironment, case: &Case<'_>) -> io::Result<Option<String>> {
+    let changed = std::mem::take(&mut environment.changed_facts);
+    let names: Vec<String> = changed.iter().map(|fact| fact.display().to_string()).collect();
+    if case.began.is_none() || names.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "what checks rely on was changed in the session, and is restored: {}",
+        listed(&names)
+    )))
 }
 
 /// Files of the project that the worker changed in its copy.
@@ -124,6 +142,7 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
         .flat_map(|last| last.redundant().map(|test| &test.id))
         .collect();
     let mut found = Vec::new();
+    let new_files = new_tests(before, folder)?;
     for file in layer::files(before)? {
         let Some(language) = Grammar::of(&file) else {
             continue;
@@ -145,7 +164,10 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
         }
         let path = folder.join(&file);
         if !path.exists() {
-            found.push(format!("{shown} was deleted with its {} tests", was.len()));
+            // A file with another name may hold all of its tests.
+            if !weakened_among(&was, &[], &new_files).is_empty() {
+                found.push(format!("{shown} was deleted with its {} tests", was.len()));
+            }
             continue;
         }
         let is = tests(language, &read(&path));
@@ -164,11 +186,23 @@ fn weaknesses(before: &Path, folder: &Path, last: Option<&RunResult>) -> io::Res
                 had_passed(&weakening.test)
             }
         };
-        let messages = weakened(&was, &is)
+        let messages = weakened_among(&was, &is, &new_files)
             .into_iter()
             .filter(|w| counts(w))
             .map(|w| w.message);
         found.extend(messages.map(|message| format!("{shown}: {message}")));
+    }
+    Ok(found)
+}
+
+/// The tests of files that were not there before.
+fn new_tests(before: &Path, folder: &Path) -> io::Result<Vec<TestDefinition>> {
+    let known = layer::files(before)?;
+    let mut found = Vec::new();
+    for file in layer::files(folder)?.iter().filter(|file| !known.contains(file)) {
+        if let Some(language) = Grammar::of(file) {
+            found.extend(tests(language, &read(&folder.join(file))));
+        }
     }
     Ok(found)
 }

@@ -1,6 +1,7 @@
 //! Checks claims of the team's roles: reads files, runs tests, and reports facts. Writes into `results` and `analysis`,
 //! and restores files that workers may not change.
 
+mod framework_files;
 pub mod generated_tests;
 mod integrity;
 mod redundant;

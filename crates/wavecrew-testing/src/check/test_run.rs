@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use wavecrew_measure::run::{Collect, TestOrder};
-use wavecrew_measure::{Note, Ratio, TestCase, TestOutcome};
+use wavecrew_measure::{LineRange, Note, Ratio, TestCase, TestOutcome};
 
+use super::framework_files::interference;
 use super::generated_tests::is_covered_already;
 use super::integrity::{changed_by_tests, weakened_tests, with_integrity};
 use super::redundant::RedundantTests;
@@ -40,6 +41,9 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     if let Some(reason) = weakened_tests(case, &folder, before.as_ref())? {
         return Ok(CheckReport::contradicted(reason));
     }
+    if let Some(reason) = interference(&folder)? {
+        return Ok(CheckReport::send_back(reason));
+    }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
         if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
@@ -60,7 +64,7 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     }
     result.write(case.session)?;
     Summary::write(case.session, &environment.scope)?;
-    rounds::mirror(&folder, &rounds::checked_tests(case.session, case.layer))?;
+    rounds::save_checked(case.session, case.layer, &folder)?;
     rounds::save_round(
         case.session,
         case.layer,
@@ -139,8 +143,15 @@ fn measure(
     environment.progress.begin("run of the kept tests");
     let kept = kept_run(environment, case, folder, &run, &mut dropped, &mut notes)?;
     environment.progress.begin("mutants");
-    let found = mutation::check(environment, case, &kept, before)?;
-    notes.extend(found.notes);
+    let mut found = mutation::check(environment, case, &kept, before)?;
+    notes.append(&mut found.notes);
+    let mut kept = kept;
+    if !found.ineffective.is_empty() {
+        dropped.append(&mut found.ineffective);
+        kept = kept_run(environment, case, folder, &run, &mut dropped, &mut notes)?;
+    }
+    let foreign = std::mem::take(&mut found.foreign);
+    uncount(&mut kept, &foreign);
     let redundant = RedundantTests {
         folder,
         run: &run,
@@ -148,7 +159,8 @@ fn measure(
         redundant: found.redundant,
     };
     environment.progress.begin("run without redundant tests");
-    let kept = redundant.run(environment, case, &mut dropped, &mut notes)?;
+    let mut kept = redundant.run(environment, case, &mut dropped, &mut notes)?;
+    uncount(&mut kept, &foreign);
     let delivered = suite(&run, &dropped);
     let covered = kept.coverage.map(|files| LayerCoverage {
         lines: lines(&files),
@@ -183,6 +195,24 @@ fn measure(
         notes,
         tests: run.tests,
     })
+}
+
+/// Takes lines out of the coverage that ran only outside their module.
+fn uncount(run: &mut LayerRun, foreign: &BTreeMap<String, BTreeSet<u32>>) {
+    for file in run.coverage.iter_mut().flatten() {
+        for line in foreign.get(&file.path).into_iter().flatten() {
+            if !file.missed.contains(line) && file.lines.covered > 0 {
+                file.lines.covered -= 1;
+                file.missed.push(*line);
+                file.uncovered.push(LineRange {
+                    first: *line,
+                    last: *line,
+                });
+            }
+        }
+        file.missed.sort_unstable();
+        file.uncovered.sort_by_key(|range| range.first);
+    }
 }
 
 /// The strict figures of all delivered tests: a flaky test has not passed.
@@ -420,6 +450,17 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
             "; dropped because they add nothing to the others: {}",
             listed(&redundant)
         ));
+    }
+    for why in [DropReason::KillsNothing, DropReason::ReadsSource] {
+        let tests = result.dropped.iter().filter(|test| test.why == why);
+        let names: Vec<String> = tests.map(|test| test.id.to_string()).collect();
+        if !names.is_empty() {
+            text.push_str(&format!(
+                "; dropped, each {}: {}",
+                why.description(),
+                listed(&names)
+            ));
+        }
     }
     for (column, measured) in [
         ("pass_rate", Some(&result.delivered.pass_rate)),

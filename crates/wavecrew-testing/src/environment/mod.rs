@@ -3,12 +3,14 @@
 
 mod test_files;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wavecrew_measure::detect::{Framework, Language};
 use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
 use wavecrew_measure::verify;
 use wavecrew_measure::{
@@ -20,6 +22,7 @@ use crate::coverage_figures::together;
 use crate::layer::{self, Kind, Placed};
 use crate::progress::{ProgressOutput, StepProgress};
 use crate::scope::{FrameworkInScope, Scope};
+use crate::sealed;
 use crate::snapshot::Snapshot;
 use wavecrew_session::SessionPaths;
 
@@ -33,8 +36,18 @@ pub struct TestEnvironment {
     timeout: Duration,
     stop: Option<OwnedFd>,
     pub progress: StepProgress,
+    canaries: Cell<Canaries>,
+    /// Facts of the session that something else than a check changed; they are restored.
+    pub(crate) changed_facts: Vec<PathBuf>,
     /// One check at a time: checks put tests into the same copy, and mutate its source.
     _lock: File,
+}
+
+/// Whether canaries run beside tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Canaries {
+    Run,
+    Omitted,
 }
 
 /// The result of a run of a layer. Paths of tests are relative to the layer's folder, paths of files to the project.
@@ -53,6 +66,9 @@ pub enum EnvironmentError {
     /// No test can run until a person has fixed this.
     #[error("the tests cannot be run here: {0}")]
     Measure(MeasureError),
+    /// A canary came out wrong, or two reports of the same run disagree.
+    #[error("the measurement was tampered with: {0}")]
+    Tampered(String),
     #[error("the copy of the project cannot be used: {0}")]
     Disk(#[from] std::io::Error),
 }
@@ -61,6 +77,7 @@ impl EnvironmentError {
     pub fn help(&self) -> String {
         match self {
             Self::Measure(error) => error.help(),
+            Self::Tampered(_) => "look at what the tests and their helpers do to the framework".to_owned(),
             Self::Disk(_) => "check the space and the rights of the session folder".to_owned(),
         }
     }
@@ -68,9 +85,10 @@ impl EnvironmentError {
 
 impl TestEnvironment {
     pub fn open(session: &Path, cache: PathBuf, stop: Option<OwnedFd>) -> Result<Self, EnvironmentError> {
-        let scope = Scope::read(session)?;
         let lock = File::create(SessionPaths::at(session).measuring_lock())?;
         lock.lock()?;
+        let changed_facts = sealed::restore_changed(session)?;
+        let scope = Scope::read(session)?;
         // After the lock: the process that held it before may have made the copy.
         let mut snapshot = Snapshot::open(session)?;
         let tree = snapshot.measuring_copy()?;
@@ -97,6 +115,8 @@ impl TestEnvironment {
             cache,
             stop,
             progress: StepProgress::new(ProgressOutput::Lines),
+            canaries: Cell::new(Canaries::Run),
+            changed_facts,
         })
     }
 
@@ -147,6 +167,7 @@ impl TestEnvironment {
         coverage: Collect,
         order: TestOrder,
         timeout: Duration,
+        canaries: Canaries,
     ) -> Result<Measurement, EnvironmentError> {
         let project = framework.in_tree(&self.tree);
         let request = Request {
@@ -155,10 +176,15 @@ impl TestEnvironment {
             tests,
             coverage,
             order,
+            canaries: canaries == Canaries::Run,
         };
-        self.runner(framework, timeout)?
-            .measure(&request)
-            .map_err(EnvironmentError::Measure)
+        let found = self.runner(framework, timeout)?.measure(&request);
+        let found = found.map_err(EnvironmentError::Measure)?;
+        if found.tampering.is_empty() {
+            Ok(found)
+        } else {
+            Err(EnvironmentError::Tampered(found.tampering.join("; ")))
+        }
     }
 
     /// Runs the project's own tests of one framework, as they are in the copy now: these files, relative to the project, or
@@ -182,7 +208,14 @@ impl TestEnvironment {
             });
         }
         let files: Vec<PathBuf> = files.iter().map(|file| self.tree.join(file)).collect();
-        let mut found = self.measure(framework, &files, coverage, TestOrder::Default, self.timeout)?;
+        let mut found = self.measure(
+            framework,
+            &files,
+            coverage,
+            TestOrder::Default,
+            self.timeout,
+            Canaries::Omitted,
+        )?;
         for file in covered_files(&mut found) {
             file.path = project_path(&framework.root, &file.path);
         }
@@ -196,8 +229,62 @@ impl TestEnvironment {
         affected.iter().filter_map(relative).collect()
     }
 
-    /// Runs the tests of `folder`, except some files, in the place of the layer's tests.
+    /// Runs the tests of `folder`, except some files, in the place of the layer's tests. An error when something acts on the
+    /// measurement, unless it is the project itself.
     pub fn layer(
+        &self,
+        layer: &str,
+        folder: &Path,
+        coverage: Collect,
+        order: TestOrder,
+        except: &BTreeSet<String>,
+    ) -> Result<LayerRun, EnvironmentError> {
+        let run = || self.run_layer(layer, folder, coverage, order, except);
+        match run() {
+            Err(EnvironmentError::Tampered(_)) if self.project_bends_canaries(layer, folder)? => {
+                self.canaries.set(Canaries::Omitted);
+                run()
+            }
+            other => other,
+        }
+    }
+
+    /// Whether canaries come out wrong without any file of a worker, because of the project's own settings and hooks.
+    fn project_bends_canaries(&self, layer: &str, folder: &Path) -> Result<bool, EnvironmentError> {
+        for placed in layer::place(&self.scope, layer, folder)? {
+            if placed.kind != Kind::Test {
+                continue;
+            }
+            let harmless = tempfile::tempdir()?;
+            let text = match Language::of(&placed.file) {
+                Some(Language::Python) => "def test_nothing():\n    pass\n",
+                _ => "import { test } from 'vitest';\ntest('nothing', () => {});\n",
+            };
+            let framework = &self.scope.frameworks[placed.framework];
+            let text = match framework.framework {
+                Framework::Jest => "test('nothing', () => {});\n",
+                _ => text,
+            };
+            let file = harmless.path().join(&placed.file);
+            std::fs::create_dir_all(file.parent().unwrap_or(harmless.path()))?;
+            std::fs::write(file, text)?;
+            let only = std::slice::from_ref(&placed);
+            let _overlay = layer::overlay(&self.tree, harmless.path(), only, &self.snapshot.manifest)?;
+            let test = [self.tree.join(&placed.target)];
+            let measured = self.measure(
+                framework,
+                &test,
+                Collect::TestsOnly,
+                TestOrder::Default,
+                self.timeout,
+                Canaries::Run,
+            );
+            return Ok(matches!(measured, Err(EnvironmentError::Tampered(_))));
+        }
+        Ok(false)
+    }
+
+    fn run_layer(
         &self,
         layer: &str,
         folder: &Path,
@@ -245,7 +332,14 @@ impl TestEnvironment {
             unloaded(file, framework, error)
         };
         let tests: Vec<PathBuf> = placed.iter().map(|file| self.tree.join(&file.target)).collect();
-        let error = match self.measure(framework, &tests, coverage, order, self.timeout) {
+        let error = match self.measure(
+            framework,
+            &tests,
+            coverage,
+            order,
+            self.timeout,
+            self.canaries.get(),
+        ) {
             Ok(found) => return Ok(vec![found]),
             Err(EnvironmentError::Measure(error)) if is_caused_by_tests(&error) => error,
             Err(other) => return Err(other),
@@ -258,7 +352,14 @@ impl TestEnvironment {
         let mut any_ran = false;
         for (file, test) in placed.iter().zip(&tests) {
             parts.push(
-                match self.measure(framework, std::slice::from_ref(test), coverage, order, each) {
+                match self.measure(
+                    framework,
+                    std::slice::from_ref(test),
+                    coverage,
+                    order,
+                    each,
+                    self.canaries.get(),
+                ) {
                     Ok(found) => {
                         any_ran = true;
                         found

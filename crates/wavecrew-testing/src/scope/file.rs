@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
 use wavecrew_measure::framework::TestFolder;
 
-use crate::rounds::write_atomically;
+use crate::sealed;
 use wavecrew_core::view::count;
 use wavecrew_session::SessionPaths;
 
@@ -117,7 +117,7 @@ impl Scope {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        write_atomically(&SessionPaths::at(session).scope_json(), &text)
+        sealed::write(session, &SessionPaths::at(session).scope_json(), &text)
     }
 
     /// Takes a framework and its files out of the scope, unless no other one is left.

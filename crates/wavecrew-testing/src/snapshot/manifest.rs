@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::rounds::write_atomically;
+use crate::sealed;
+use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest {
@@ -53,9 +54,10 @@ impl Manifest {
         serde_json::from_slice(&fs::read(path)?).map_err(io::Error::other)
     }
 
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn write(&self, session: &Path) -> io::Result<()> {
+        let path = SessionPaths::at(session).project_copy_manifest();
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        write_atomically(path, &text)
+        sealed::write(session, &path, &text)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &Path> {

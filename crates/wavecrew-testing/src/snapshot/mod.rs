@@ -11,6 +11,8 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::sealed;
 use wavecrew_session::SessionPaths;
 
 pub use manifest::{Change, Manifest};
@@ -40,9 +42,7 @@ impl Snapshot {
             session: session.to_owned(),
             manifest,
         };
-        snapshot
-            .manifest
-            .write(&SessionPaths::at(session).project_copy_manifest())?;
+        snapshot.manifest.write(session)?;
         Ok(snapshot)
     }
 
@@ -79,8 +79,7 @@ impl Snapshot {
         }
         copy::link_environments(&self.manifest.project, &folder)?;
         self.manifest.measuring = Some(folder.clone());
-        self.manifest
-            .write(&SessionPaths::at(&self.session).project_copy_manifest())?;
+        self.manifest.write(&self.session)?;
         Ok(folder)
     }
 
@@ -140,6 +139,8 @@ impl Snapshot {
         if snapshot.worker_copy().exists() {
             fs::remove_dir_all(snapshot.worker_copy())?;
         }
-        fs::remove_file(SessionPaths::at(session).project_copy_manifest())
+        let manifest = SessionPaths::at(session).project_copy_manifest();
+        sealed::forget(session, &manifest)?;
+        fs::remove_file(manifest)
     }
 }

@@ -6,3 +6,4 @@ mod dishonest_workers;
 mod measuring;
 mod redundant_tests;
 mod session;
+mod truth;

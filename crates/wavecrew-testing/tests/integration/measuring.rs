@@ -3,7 +3,7 @@
 use crate::session::{TestSession, at, feedback, figures};
 use wavecrew_core::check_report::CheckReport;
 use wavecrew_core::event::Verdict;
-use wavecrew_testing::scope::MutationEffort;
+use wavecrew_testing::scope::{MutationEffort, Scope};
 
 const GOOD: &str = "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n";
 
@@ -138,12 +138,9 @@ fn a_test_that_hangs_or_kills_itself_costs_its_file_alone() {
         return;
     };
     session.begin(MutationEffort::Off);
-    let scope = session.folder.join("scope.json");
-    std::fs::write(
-        &scope,
-        at(&scope).replace("\"run_seconds\": 60", "\"run_seconds\": 30"),
-    )
-    .unwrap();
+    let mut scope = Scope::read(&session.folder).unwrap();
+    scope.run_seconds = 30;
+    scope.write(&session.folder).unwrap();
     session.test("test_price.py", GOOD);
     session.test("test_hangs.py", "import time\nfrom shop.price import total\n\n\ndef test_hangs():\n    time.sleep(600)\n    assert total([]) == 0\n");
     session.test("test_dies.py", "import os\nfrom shop.price import total\n\n\ndef test_dies():\n    os.kill(os.getpid(), 9)\n    assert total([]) == 0\n");

@@ -7,6 +7,7 @@ pub(crate) mod separate_runs;
 mod target;
 pub(crate) mod warm_pytest;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use wavecrew_syntax::{Grammar, LineSet, Mutant, mutants};
+use wavecrew_syntax::{Grammar, LineSet, Mutant, controls, mutants};
 
 use super::{MeasureError, Runner, scope};
 use crate::detect::Project;
@@ -34,6 +35,8 @@ pub struct MutationRequest<'a> {
     pub tests: &'a [PathBuf],
     pub budget: MutationBudget,
     pub killing_tests: KillingTests,
+    /// Of how many files the control mutants are tested.
+    pub control_files: usize,
 }
 
 /// Which of the tests that kill a mutant are reported.
@@ -80,6 +83,12 @@ pub struct MutationReport {
     /// Mutants that were planned, and not tested before the time was up.
     #[serde(rename = "untried")]
     pub untested: usize,
+    /// Control mutants that were tested. They do not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<TestedMutant>,
+    /// Lines by file, relative to the project's root, that ran only outside their module: as a copy under another name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub foreign: BTreeMap<String, BTreeSet<u32>>,
     pub notes: Vec<Note>,
 }
 
@@ -219,9 +228,24 @@ impl MutationRun<'_> {
             made.into_iter().map(planned).collect()
         };
         let mut files: Vec<_> = self.request.targets.iter().map(|t| of(t).into_iter()).collect();
-        let mut planned = Vec::new();
+        let mut planned = self.controls();
         while !files.is_empty() {
             files.retain_mut(|file| file.next().map(|one| planned.push(one)).is_some());
+        }
+        planned
+    }
+
+    /// Control mutants of as many files as the request allows.
+    fn controls(&self) -> Vec<PlannedMutant> {
+        let mut planned = Vec::new();
+        for target in self.request.targets.iter().take(self.request.control_files) {
+            let source = fs::read_to_string(&target.file).unwrap_or_default();
+            let made =
+                Grammar::of(&target.file).map_or_else(Vec::new, |language| controls(language, &source));
+            planned.extend(made.into_iter().map(|mutant| PlannedMutant {
+                file: target.file.clone(),
+                mutant,
+            }));
         }
         planned
     }
@@ -240,13 +264,21 @@ impl MutationRun<'_> {
         };
         for (PlannedMutant { file, mutant }, fate) in planned.into_iter().zip(outcomes) {
             match fate {
-                Some(fate) => report.tested.push(TestedMutant {
-                    file: scope::relative_path(&file.to_string_lossy(), &self.request.project.root),
-                    line: mutant.line,
-                    what: mutant.description.clone(),
-                    mutant: Some(mutant),
-                    outcome: fate,
-                }),
+                Some(fate) => {
+                    let list = if mutant.kind.is_control() {
+                        &mut report.controls
+                    } else {
+                        &mut report.tested
+                    };
+                    list.push(TestedMutant {
+                        file: scope::relative_path(&file.to_string_lossy(), &self.request.project.root),
+                        line: mutant.line,
+                        what: mutant.description.clone(),
+                        mutant: Some(mutant),
+                        outcome: fate,
+                    });
+                }
+                None if mutant.kind.is_control() => {}
                 None => report.untested += 1,
             }
         }

@@ -63,6 +63,7 @@ class Recorder:
         self.hits = {}
         self.unloaded = []
         self.current = None
+        self.foreign = set()
 
     def trace(self, frame, event, arg):
         name = frame.f_code.co_filename
@@ -72,6 +73,16 @@ class Recorder:
             number = self.known[name] = self.files.get(os.path.realpath(name))
         if number is None:
             return None
+        # Code that something has executed as text, and not imported, has no origin.
+        space = frame.f_globals
+        if not (space.get("__spec__") or space.get("__loader__") or space.get("__file__") == name):
+            foreign = self.foreign
+
+            def elsewhere(frame, event, arg):
+                foreign.add((number, frame.f_lineno))
+                return elsewhere
+
+            return elsewhere
         lines = self.lines
         lines.add((number, frame.f_lineno))
 
@@ -126,6 +137,7 @@ class Recorder:
             ],
             "hits": hits,
             "loaded": sorted(self.loaded),
+            "foreign": sorted(self.foreign - self.loaded - set(self.hits)),
             "unloaded": self.unloaded,
         }
 

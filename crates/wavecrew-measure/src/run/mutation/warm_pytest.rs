@@ -17,6 +17,7 @@ use super::{
 };
 use crate::framework::pytest::{interpreter, probe, pytest_args, python_step};
 use crate::measurement::Note;
+use crate::run::scope::relative_path;
 use crate::run::{Focus, MeasureError, Request, progress, report_folder};
 
 const WARM: &str = include_str!("warm.py");
@@ -61,6 +62,9 @@ struct Baseline {
     loaded: Vec<(usize, u32)>,
     unloaded: Vec<String>,
     loading: f64,
+    /// Lines that ran only outside their module.
+    #[serde(default)]
+    foreign: Vec<(usize, u32)>,
 }
 
 #[derive(Deserialize)]
@@ -126,7 +130,15 @@ pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError
     for (number, fate) in shares.into_iter().flatten().flatten() {
         outcomes[number] = Some(fate);
     }
-    Ok(mutation.report(planned, outcomes, Vec::new()))
+    let mut report = mutation.report(planned, outcomes, Vec::new());
+    for (file, line) in &baseline.foreign {
+        if let Some(target) = mutation.request.targets.get(*file) {
+            let root = &mutation.request.project.root;
+            let name = relative_path(&target.file.to_string_lossy(), root);
+            report.foreign.entry(name).or_default().insert(*line);
+        }
+    }
+    Ok(report)
 }
 
 /// Finds the tests that cover a line.
@@ -173,8 +185,9 @@ impl<'a> CoverageIndex<'a> {
             .copied()
             .unwrap_or(usize::MAX);
         let lines = [(file, mutant.line), (file, mutant.statement)];
-        let cold = lines.iter().any(|line| self.loaded.contains(line));
-        let tests: BTreeSet<usize> = if cold {
+        let is_control = mutant.kind.is_control();
+        let cold = !is_control && lines.iter().any(|line| self.loaded.contains(line));
+        let tests: BTreeSet<usize> = if cold || is_control {
             (0..self.baseline.tests.len()).collect()
         } else {
             let of = |line| self.by_line.get(line).copied().unwrap_or_default();

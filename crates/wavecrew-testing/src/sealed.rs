@@ -1,0 +1,239 @@
+//! The facts that checks rely on, kept where no worker has to write: fingerprints and copies of the scope, the list of the
+//! project's files, the baseline, results and checked tests, in the user's state folder. A worker that changes one of them
+//! in the session is found, and the change undone. Sessions without such a record are taken as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::rounds::{self, write_atomically};
+use wavecrew_session::SessionPaths;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Record {
+    session: PathBuf,
+    /// All fingerprints that a file or folder of the session had when a check wrote it: rolling back restores an older one.
+    facts: BTreeMap<PathBuf, Vec<String>>,
+}
+
+/// Where the record of a session is; `None` without a home.
+struct Place(PathBuf);
+
+impl Place {
+    fn of(session: &Path) -> Option<Self> {
+        let session = session.canonicalize().ok()?;
+        let name = format!("{:032x}", xxh3_128(session.as_os_str().as_encoded_bytes()));
+        Some(Self(folder(|name| env::var_os(name))?.join(name)))
+    }
+
+    fn record(&self) -> Option<Record> {
+        serde_json::from_slice(&fs::read(self.0.join("record.json")).ok()?).ok()
+    }
+
+    fn write(&self, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec(record).map_err(io::Error::other)?;
+        fs::create_dir_all(&self.0)?;
+        write_atomically(&self.0.join("record.json"), &text)
+    }
+
+    /// The last copy of a fact.
+    fn copy(&self, fact: &Path) -> PathBuf {
+        self.0.join("last").join(fact)
+    }
+}
+
+/// The folder of all records.
+fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let state = set("WAVECREW_STATE_DIR")
+        .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
+        .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
+    Some(state.join("sealed"))
+}
+
+/// Writes a fact, as a whole or not at all, and seals it.
+pub fn write(session: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_atomically(path, bytes)?;
+    seal(session, path)
+}
+
+/// Makes what is at a path a fact: a file, or a folder of tests.
+pub fn seal(session: &Path, path: &Path) -> io::Result<()> {
+    let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
+        return Ok(());
+    };
+    let mut record = place.record().unwrap_or_else(|| {
+        remove_stale_records(&place);
+        Record {
+            session: session.to_owned(),
+            ..Record::default()
+        }
+    });
+    let Some(print) = fingerprint(path)? else {
+        return Ok(());
+    };
+    let known = record.facts.entry(fact.to_owned()).or_default();
+    known.retain(|one| *one != print);
+    known.push(print);
+    let copy = place.copy(fact);
+    if path.is_dir() {
+        rounds::mirror(path, &copy)?;
+    } else {
+        fs::create_dir_all(copy.parent().unwrap_or(&place.0))?;
+        fs::copy(path, copy)?;
+    }
+    place.write(&record)
+}
+
+/// A fact that is gone for good, because what it is about is removed.
+pub fn forget(session: &Path, path: &Path) -> io::Result<()> {
+    let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
+        return Ok(());
+    };
+    let Some(mut record) = place.record() else {
+        return Ok(());
+    };
+    if record.facts.remove(fact).is_some() {
+        fs::remove_file(place.copy(fact))?;
+        place.write(&record)?;
+    }
+    Ok(())
+}
+
+/// Facts of a session that something else than a check has changed, relative to the session. Undoes the changes.
+pub fn restore_changed(session: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some((place, record)) = Place::of(session).and_then(|place| {
+        let record = place.record()?;
+        Some((place, record))
+    }) else {
+        return Ok(Vec::new());
+    };
+    let mut changed = Vec::new();
+    for fact in facts(session, &record) {
+        let path = session.join(&fact);
+        let now = fingerprint(&path)?;
+        let known = record.facts.get(&fact).map_or(&[][..], |known| known);
+        let is_known = match &now {
+            Some(print) => known.contains(print),
+            None => known.is_empty(),
+        };
+        if is_known {
+            continue;
+        }
+        let copy = place.copy(&fact);
+        if copy.is_dir() {
+            rounds::mirror(&copy, &path)?;
+        } else if copy.is_file() {
+            fs::copy(&copy, &path)?;
+        } else if path.is_dir() {
+            fs::remove_dir_all(&path)?;
+        } else {
+            fs::remove_file(&path)?;
+        }
+        changed.push(fact);
+    }
+    Ok(changed)
+}
+
+/// The files and folders that checks rely on, relative to the session: known ones, and others that look like it.
+fn facts(session: &Path, record: &Record) -> BTreeSet<PathBuf> {
+    let paths = SessionPaths::relative();
+    let mut facts: BTreeSet<PathBuf> = record.facts.keys().cloned().collect();
+    facts.extend([
+        paths.scope_json(),
+        paths.project_copy_manifest(),
+        paths.baseline(),
+    ]);
+    for (example, is_folder) in [(paths.run_result(""), false), (paths.checked_tests(""), true)] {
+        let folder = if is_folder {
+            Some(example.as_path())
+        } else {
+            example.parent()
+        };
+        let folder = folder.unwrap_or(Path::new(""));
+        let entries = fs::read_dir(session.join(folder)).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let is_result = name.to_string_lossy().starts_with("run-");
+            if is_folder || is_result {
+                facts.insert(folder.join(name));
+            }
+        }
+    }
+    facts
+}
+
+/// `None` for what is not there, and for a folder without files.
+fn fingerprint(path: &Path) -> io::Result<Option<String>> {
+    if path.is_dir() {
+        let is_empty = crate::layer::files(path)?.is_empty();
+        return if is_empty {
+            Ok(None)
+        } else {
+            rounds::fingerprint(path).map(Some)
+        };
+    }
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(format!("{:032x}", xxh3_128(&bytes)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the records of sessions that are gone.
+fn remove_stale_records(place: &Place) {
+    let entries = place.0.parent().and_then(|all| fs::read_dir(all).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let other = Place(entry.path());
+        if other.record().is_none_or(|record| !record.session.exists()) {
+            // It is only clutter.
+            let _ = fs::remove_dir_all(other.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn changed_facts_are_found_and_restored() {
+        let session = tempfile::tempdir().unwrap();
+        let session = session.path();
+        fs::create_dir_all(session.join("results/kept/L1")).unwrap();
+        let scope = session.join("scope.json");
+        fs::write(&scope, "older").unwrap();
+        // A session without a record is taken as it is.
+        assert!(restore_changed(session).unwrap().is_empty());
+        write(session, &scope, b"one").unwrap();
+        write(session, &scope, b"two").unwrap();
+        let tests = session.join("results/kept/L1");
+        fs::write(tests.join("test_a.py"), "a").unwrap();
+        seal(session, &tests).unwrap();
+        assert!(restore_changed(session).unwrap().is_empty());
+        // Rolled back.
+        fs::write(&scope, "one").unwrap();
+        assert!(restore_changed(session).unwrap().is_empty());
+        fs::write(&scope, "three").unwrap();
+        fs::write(tests.join("test_a.py"), "b").unwrap();
+        fs::write(session.join("results/run-L1.json"), "forged").unwrap();
+        assert_eq!(
+            restore_changed(session).unwrap(),
+            ["results/kept/L1", "results/run-L1.json", "scope.json"].map(PathBuf::from)
+        );
+        assert_eq!(fs::read_to_string(&scope).unwrap(), "two");
+        assert_eq!(fs::read_to_string(tests.join("test_a.py")).unwrap(), "a");
+        assert!(!session.join("results/run-L1.json").exists());
+        assert!(restore_changed(session).unwrap().is_empty());
+    }
+}
