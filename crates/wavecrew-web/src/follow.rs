@@ -68,11 +68,11 @@ impl Followed {
         })
     }
 
-    /// Reads what was added. Returns whether the session began or ceased to run.
+    /// Reads what was added.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
         let holder = self.dir.holder().unwrap_or_default();
-        if holder.is_some() != self.holder.is_some() {
-            // The state of open attempts depends on it.
+        // The state of open attempts depends on whether it runs. What a running session lacks may just be being made.
+        if holder.is_some() != self.holder.is_some() || (self.damaged && holder.is_some()) {
             *self = Self::open(self.dir.clone())?;
             return Ok(());
         }

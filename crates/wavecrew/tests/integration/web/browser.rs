@@ -34,6 +34,8 @@ fn a_run_is_watched_cancelled_retried_and_answered() {
     wait_until("the session", || {
         sandbox.project().join(".workflow").exists() && !sandbox.sessions().is_empty()
     });
+    // It comes last and makes the folder a session.
+    wait_until("the session", || sandbox.in_session("session.json").exists());
     let id = sandbox.session_id();
     let server = Server::start(&sandbox, "");
     browser.open(&server.link(&format!("/s/{id}")));
