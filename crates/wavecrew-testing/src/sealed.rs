@@ -72,27 +72,46 @@ pub fn seal(session: &Path, path: &Path) -> io::Result<()> {
     let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
         return Ok(());
     };
-    let mut record = place.record().unwrap_or_else(|| {
-        remove_stale_records(&place);
-        Record {
-            session: session.to_owned(),
-            ..Record::default()
-        }
-    });
-    let Some(print) = fingerprint(path)? else {
-        return Ok(());
+    let mut record = match place.record() {
+        Some(record) => record,
+        None => first_record(&place, session)?,
+    };
+    if add(&place, &mut record, session, fact)? {
+        place.write(&record)?;
+    }
+    Ok(())
+}
+
+/// The record of a session that has none yet: facts that are there already are taken as they are.
+fn first_record(place: &Place, session: &Path) -> io::Result<Record> {
+    remove_stale_records(place);
+    let mut record = Record {
+        session: session.to_owned(),
+        ..Record::default()
+    };
+    for fact in facts(session, &record) {
+        add(place, &mut record, session, &fact)?;
+    }
+    Ok(record)
+}
+
+/// Adds what a fact is now; false when there is nothing.
+fn add(place: &Place, record: &mut Record, session: &Path, fact: &Path) -> io::Result<bool> {
+    let path = session.join(fact);
+    let Some(print) = fingerprint(&path)? else {
+        return Ok(false);
     };
     let known = record.facts.entry(fact.to_owned()).or_default();
     known.retain(|one| *one != print);
     known.push(print);
     let copy = place.copy(fact);
     if path.is_dir() {
-        rounds::mirror(path, &copy)?;
+        rounds::mirror(&path, &copy)?;
     } else {
         fs::create_dir_all(copy.parent().unwrap_or(&place.0))?;
         fs::copy(path, copy)?;
     }
-    place.write(&record)
+    Ok(true)
 }
 
 /// A fact that is gone for good, because what it is about is removed.

@@ -21,6 +21,8 @@ const SHOWN_BYTES: usize = 2000;
 /// Bytes of the output that are kept in memory.
 const KEPT_BYTES: usize = 64 << 10;
 const GRACE: Duration = Duration::from_secs(2);
+/// Names the folder of state that runs share.
+const STATE_VARIABLE: &str = "WAVECREW_STATE_DIR";
 
 /// A program whose result becomes the outcome of a check.
 pub(super) struct CheckProgram {
@@ -118,11 +120,14 @@ impl Driver<'_> {
         };
         self.checks.insert(key, check);
         let mut command_line = program.command_line.into_iter().map(OsString::from);
+        let mut env = program.env;
+        // The guardian's environment has no variables of ours, and a check must find what this process has put there.
+        env.extend(std::env::var_os(STATE_VARIABLE).map(|folder| (STATE_VARIABLE.into(), folder)));
         let spec = Spawn {
             program: command_line.next().unwrap_or_default(),
             args: command_line.collect(),
             cwd: program.folder,
-            env_set: program.env,
+            env_set: env,
             env_remove: Vec::new(),
             confinement: None,
             stdin,

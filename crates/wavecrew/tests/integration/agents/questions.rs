@@ -9,7 +9,9 @@ const REPORT: &str = r#"{"id":"A","status":"completed","findings":"done"}"#;
 
 /// Runs the task with a person who answers each question in turn; returns the questions.
 fn run_with_answers(agent: &Agent, task: &Task, answers: &[&str]) -> Vec<Value> {
-    let mut run = agent.start(task, "--ask-in-folder");
+    // A person's word does not lift the confinement: the settings must allow the place too.
+    let flags = format!("--ask-in-folder --allow-write {}", agent.home().display());
+    let mut run = agent.start(task, &flags);
     let mut ask = |answer: &&str| agent.answer(&mut run, answer);
     let questions = answers.iter().map(&mut ask).collect();
     run.wait();

@@ -145,7 +145,7 @@ planner)
 "tasks":[{"order":1,"description":"create it","files_touched":["$issue.txt"]}],"estimated_complexity":"Low","estimated_files":1}}
 END
   ;;
-executor) echo "$WAVECREW_AGENT_NOTE" > "$issue.txt" ;;
+executor) echo "what $issue asks for" > "$issue.txt" ;;
 esac
 echo "{\"id\":\"$WAVECREW_TASK\",\"status\":\"completed\",\"findings\":\"done\"}"
 "#;

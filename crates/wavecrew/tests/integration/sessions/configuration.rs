@@ -50,7 +50,7 @@ fn an_empty_agent_name_is_refused_before_a_session_exists() {
     for agent in ["", " "] {
         sandbox
             .wavecrew(&["run", "tasks.csv", "--agent", agent])
-            .expect_error(2, &["is not an agent", "use one of codex"]);
+            .expect_error(2, &["is not a known agent", "use one of codex"]);
     }
     assert!(!sandbox.path(".workflow").exists());
 }

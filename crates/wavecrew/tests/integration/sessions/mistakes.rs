@@ -37,7 +37,7 @@ fn agents_that_cannot_do_the_work_are_refused() {
         ("command:no-such-program", ["is not on PATH", "full path"]),
         (
             "./agent.sh",
-            ["is not an agent", "`--agent 'command:./agent.sh'`"],
+            ["is not a known agent", "`--agent 'command:./agent.sh'`"],
         ),
         (
             "offline",
@@ -174,7 +174,11 @@ fn hints_repeat_the_folder_and_work_when_pasted() {
     let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
     let again = outside.wavecrew(&words);
     assert_eq!(again.code, Some(1), "{}", again.stderr);
-    assert!(again.stderr.contains("a runs again: retry"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("a runs again: you asked for it"),
+        "{}",
+        again.stderr
+    );
     let outcome = outside.wavecrew(&["-C", "my project", "logs", "nosuch"]);
     outcome.expect_error(2, &["there is no session `nosuch`"]);
 }
