@@ -87,7 +87,7 @@ mod tests {
             ("acp:", "acp:gemini --acp"),
             ("acp:a 'b", "quote is not closed"),
             ("command:a 'b", "quote is not closed"),
-            ("gpt", "not an agent"),
+            ("gpt", "not a known agent"),
         ] {
             let error = by_name(name).unwrap_err().to_string();
             assert!(error.contains(why), "{name}: {error}");

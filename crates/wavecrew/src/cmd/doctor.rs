@@ -32,7 +32,7 @@ impl State {
     fn as_str(self) -> &'static str {
         match self {
             Self::Good => "ok",
-            Self::Less => "less",
+            Self::Less => "note",
             Self::Bad => "bad",
         }
     }
