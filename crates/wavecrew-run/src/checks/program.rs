@@ -124,6 +124,7 @@ impl Driver<'_> {
             cwd: program.folder,
             env_set: program.env,
             env_remove: Vec::new(),
+            confinement: None,
             stdin,
             stdout,
             stderr,

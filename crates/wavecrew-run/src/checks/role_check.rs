@@ -91,7 +91,10 @@ impl Driver<'_> {
             None => self.session.task_folder(ledger.plan().id(task))?,
         };
         match ledger.task(task).open_worktree() {
-            Some(tree) if !path.is_dir() => {
+            // A confined worker can empty its worktree, but not remove the folder itself.
+            Some(tree)
+                if !path.is_dir() || !self.session.dir.path().join(&tree.folder).join(".git").exists() =>
+            {
                 let branch = tree.branch.clone();
                 Err(WorktreeError::Gone { path, branch }.to_string())
             }

@@ -115,6 +115,8 @@ fn hidden(folder: &Path) -> Vec<String> {
 /// What git prints; `None` when it fails. The settings of the repository cannot start programs.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     let output = Command::new("git")
+        // Nothing that a repository's settings name is run.
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
         .current_dir(folder)
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(words)
