@@ -1,7 +1,5 @@
 //! Real git, in temporary folders.
 
-mod commits;
-
 use super::merge_commits::{CommitMerge, merge_commits, merge_in_worktree};
 use super::*;
 use crate::worktree::git::Git;
@@ -475,5 +473,37 @@ fn merging_with_and_without_a_checkout_comes_to_the_same() {
         let other = tree_of(merge_in_worktree(&at, &repo.session, ours, theirs, "m").expect("merged"));
         assert_eq!(one, other);
         assert_eq!(one.is_err(), conflict);
+    }
+}
+
+#[test]
+fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
+    let repo = Repository::new();
+    let folder = repo.folder.path();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    fs::write(repo.path("later.txt"), "x").expect("a file");
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "elsewhere"]);
+    let other = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["checkout", "-q", "main"]);
+    let absent = "0123456789012345678901234567890123456789";
+    for (commit, files, wanted) in [
+        (head.as_str(), &["a.txt"][..], CommitContent::All),
+        (&head[..8], &[], CommitContent::All),
+        (
+            &head,
+            &["a.txt", "later.txt"],
+            CommitContent::Missing("later.txt".to_owned()),
+        ),
+        (&other, &[], CommitContent::OtherBranch),
+        (absent, &[], CommitContent::NoSuchCommit),
+        ("HEAD", &[], CommitContent::NoSuchCommit),
+        ("--all", &[], CommitContent::NoSuchCommit),
+    ] {
+        assert_eq!(
+            commit_contains(folder, commit, files, None),
+            Ok(wanted),
+            "{commit}"
+        );
     }
 }
