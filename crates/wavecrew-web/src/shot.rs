@@ -17,6 +17,9 @@ use wavecrew_session::{SessionDir, SessionInfo};
 pub struct Query {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tab: String,
+    /// Not empty: the page goes to the session of the command line as soon as there is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub waits: String,
     /// The number of events that are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,

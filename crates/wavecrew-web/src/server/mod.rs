@@ -151,6 +151,7 @@ fn routes(app: Arc<App>) -> Router {
     Router::new()
         .route("/", get(project_page))
         .route("/stream", get(project_stream))
+        .route("/current", get(current_run))
         .route("/answer/{prompt}", post(answer_prompt))
         .route("/s/{id}", get(run_page))
         .route("/s/{id}/stream", get(run_stream))
@@ -236,6 +237,15 @@ async fn project_stream(
     Follower::new(app, Subject::Project, query, medium)
         .stream()
         .into_response()
+}
+
+/// The session that the command line runs; before it starts, the project page, which goes there by itself.
+async fn current_run(State(app): State<Arc<App>>) -> Response {
+    let target = match app.desk.session() {
+        Some(id) => format!("/s/{}", crate::shot::encode(&id)),
+        None => "/?waits=1".to_owned(),
+    };
+    (StatusCode::SEE_OTHER, [(LOCATION, target)]).into_response()
 }
 
 async fn run_page(

@@ -45,7 +45,8 @@ pub struct Follower {
 impl Follower {
     pub fn new(app: Arc<App>, subject: Subject, query: Query, medium: Medium) -> Self {
         Self {
-            session: app.desk.session(),
+            // A page that waits for the session goes there, even if it started before this stream.
+            session: app.desk.session().filter(|_| query.waits.is_empty()),
             app,
             subject,
             query,

@@ -81,7 +81,7 @@ pub fn start(project: &Path, open: bool, global: &Global) -> Result<(), Failure>
         Arc::clone(&desk),
         true,
     )?;
-    let link = bound.link("/");
+    let link = bound.link("/current");
     if !global.quiet {
         anstream::eprintln!("Browser {link}");
     }
