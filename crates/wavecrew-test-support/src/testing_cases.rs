@@ -21,6 +21,7 @@ use crate::truth::Worker;
 /// One worker of team Testing.
 #[derive(Clone)]
 pub struct TestingCase {
+    /// The framework, or `later` for those of pytest that were written after the checks.
     pub framework: &'static str,
     pub worker: Worker,
     pub name: String,
@@ -68,6 +69,7 @@ pub fn testing_cases() -> Vec<TestingCase> {
         ("pytest", include_str!("../truth/testing/pytest.txt")),
         ("vitest", include_str!("../truth/testing/vitest.txt")),
         ("jest", include_str!("../truth/testing/jest.txt")),
+        ("later", include_str!("../truth/testing/later.txt")),
     ]
     .into_iter()
     .flat_map(|(framework, text)| cases_of(framework, text))

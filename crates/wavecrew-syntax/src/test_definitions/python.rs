@@ -14,6 +14,7 @@ pub fn tests<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -> 
     let mut finder = Finder {
         source,
         helpers: helpers(root, source, known),
+        test_cases: test_cases(root, source),
         found: Vec::new(),
     };
     let outer = Outer {
@@ -34,6 +35,8 @@ pub fn tests<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -> 
 struct Finder<'s> {
     source: &'s str,
     helpers: BTreeSet<&'s str>,
+    /// Classes of the file that derive from `TestCase`.
+    test_cases: BTreeSet<&'s str>,
     found: Vec<TestDefinition>,
 }
 
@@ -78,7 +81,7 @@ impl Finder<'_> {
         let mode = outer.mode.max(marks.mode);
         let cases = multiplied(outer.cases, marks.cases);
         if node.kind() == "class_definition" {
-            if name.starts_with("Test") || is_test_case(node, self.source) {
+            if name.starts_with("Test") || self.test_cases.contains(name) {
                 let inner = Outer {
                     class: joined(&outer.class, ".", name),
                     mode: mode.max(marks_of(body, self.source)),
@@ -126,9 +129,32 @@ impl Finder<'_> {
     }
 }
 
-fn is_test_case(class: Node<'_>, source: &str) -> bool {
-    let bases = field(class, "superclasses").map_or_else(Vec::new, children);
-    bases.iter().any(|base| text(*base, source).ends_with("TestCase"))
+/// Classes that derive from `TestCase`, themselves or through one another.
+fn test_cases<'s>(root: Node<'_>, source: &'s str) -> BTreeSet<&'s str> {
+    let mut classes = Vec::new();
+    walk(root, |node| {
+        if node.kind() == "class_definition"
+            && let Some(name) = field(node, "name")
+        {
+            let bases = field(node, "superclasses").map_or_else(Vec::new, children);
+            let bases: Vec<&str> = bases.iter().map(|base| text(*base, source)).collect();
+            classes.push((text(name, source), bases));
+        }
+        true
+    });
+    let mut found = BTreeSet::new();
+    loop {
+        let before = found.len();
+        for (name, bases) in &classes {
+            let is_one = |base: &&str| base.ends_with("TestCase") || found.contains(base);
+            if bases.iter().any(is_one) {
+                found.insert(*name);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
 }
 
 /// Functions of the file, except tests, that assert something, themselves or by calling one another, and fixtures that

@@ -1,5 +1,5 @@
 //! Holds workers that cheat and workers that are honest in many styles against the checks, with real frameworks.
-//! `WAVECREW_TEST_DEPTH=full` runs all of them; `WAVECREW_TRUTH=TEXT` those whose names contain a text, and says more.
+//! `WAVECREW_TEST_DEPTH=full` runs all of them; `WAVECREW_TRUTH=ONE|OTHER` those whose names contain a text, and says more.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use wavecrew_testing::rounds;
 use wavecrew_testing::scope::MutationEffort;
 
 /// How many of each framework run at default depth.
-const SAMPLE: [(&str, usize); 3] = [("pytest", 5), ("vitest", 1), ("jest", 1)];
+const SAMPLE: [(&str, usize); 4] = [("pytest", 4), ("vitest", 1), ("jest", 1), ("later", 2)];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
@@ -62,11 +62,9 @@ fn cheats_are_not_verified_and_honest_workers_are() {
 
 fn chosen() -> Vec<TestingCase> {
     let all = testing_cases();
-    if let Ok(part) = std::env::var("WAVECREW_TRUTH") {
-        return all
-            .into_iter()
-            .filter(|case| format!("{case:?}").contains(&part))
-            .collect();
+    if let Ok(parts) = std::env::var("WAVECREW_TRUTH") {
+        let is_named = |case: &TestingCase| parts.split('|').any(|part| format!("{case:?}").contains(part));
+        return all.into_iter().filter(is_named).collect();
     }
     let of = |(name, count): (&'static str, usize)| {
         let own = all.iter().filter(move |case| case.framework == name).cloned();
