@@ -60,6 +60,8 @@ pub struct Request<'a> {
     pub scratch: &'a Path,
     /// Folders that it may write besides the working folder, whatever its access: the session folder.
     pub folders: &'a [PathBuf],
+    /// The guardian confines it: the agent needs no sandbox of its own, and could not make one inside of ours.
+    pub confined: bool,
     /// Further arguments, from the person's settings.
     pub extra: &'a [String],
 }
@@ -77,6 +79,7 @@ impl<'a> Request<'a> {
             project,
             scratch,
             folders: &[],
+            confined: false,
             extra: &[],
         }
     }

@@ -5,6 +5,9 @@ use crate::event::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The fact with the hash of the kept state of the base commit: the run believes a kept state only by its hash.
+pub const BASE_STATE: &str = "base_state";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum CheckReport {
@@ -33,6 +36,9 @@ pub struct CheckDetails {
     pub findings: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub feedback: String,
+    /// What is in doubt: the worker is asked once, then the result is unverified with this reason.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doubt: String,
 }
 
 impl CheckReport {
@@ -69,6 +75,7 @@ impl From<CheckReport> for CheckOutcome {
                 measured: details.measured.into_iter().collect(),
                 facts: details.facts.into_iter().collect(),
                 findings: details.findings,
+                doubt: details.doubt,
                 shortfall,
             })
         };

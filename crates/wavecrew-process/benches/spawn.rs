@@ -167,6 +167,7 @@ fn worker(word: &str, stdout: OwnedFd) -> Spawn {
         cwd: Path::new("/tmp").to_owned(),
         env_set: vec![("WAVECREW_TASK".into(), "1".into())],
         env_remove: Vec::new(),
+        confinement: None,
         stdin: null(),
         stdout,
         stderr: null(),

@@ -45,6 +45,7 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
             cwd: std::env::current_dir().expect("a working folder"),
             env_set: Vec::new(),
             env_remove: Vec::new(),
+            confinement: None,
             stdin: null(),
             stdout: null(),
             stderr: null(),

@@ -10,11 +10,13 @@ mod limits;
 mod own_process;
 mod pipes;
 pub mod process_table;
+pub mod sandbox;
 
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,7 @@ pub use identity::{Leftovers, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
 pub use own_process::{signal_self, terminate_when_stdin_closes};
 pub use pipes::{drain_pipe, input_pipe, no_input, output_pipe, pump};
+use sandbox::Confinement;
 pub use wavecrew_core::event::ProcessId;
 
 /// One program to start. The environment is the coordinator's own, without the markers of an outer agent.
@@ -43,6 +46,8 @@ pub struct Spawn {
     pub stdin: OwnedFd,
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
+    /// What it may do; `None` for whatever the user may.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 /// How a worker's main process ended.

@@ -47,6 +47,12 @@ impl AgentFiles {
         }
     }
 
+    /// The folders that may hold the files of all workers of all sessions.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let parents = self.private.iter().filter_map(|folder| folder.parent());
+        parents.map(Path::to_owned).collect()
+    }
+
     /// The folder of one worker; not created yet.
     pub fn of_worker(&self, task: &str, attempt: u32) -> PathBuf {
         let choose = || {

@@ -11,6 +11,7 @@ pub mod event_loop;
 pub mod installed;
 pub mod questions;
 pub mod recording;
+pub mod sandbox;
 pub mod session;
 pub mod table;
 pub mod worker;

@@ -6,6 +6,7 @@
 //! still there to be read. Only a log that begins in memory is kept back, as long as it is short and nobody calls for it.
 
 use crate::error::{IoContext, SessionError};
+use crate::worker_file::{self, Found};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -39,7 +40,7 @@ pub(crate) struct LogTail {
 
 impl LogTail {
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_log(path)?;
         let half = number(&file, 0)?.max(1);
         Ok(Self { file, half })
     }
@@ -212,16 +213,20 @@ impl BoundedLog {
     }
 }
 
+/// A log, and nothing that a worker put in its place.
+pub(crate) fn open_log(path: &Path) -> io::Result<File> {
+    match worker_file::open_read(path)? {
+        Found::Regular(file) => Ok(file),
+        Found::Nothing => Err(io::ErrorKind::NotFound.into()),
+        Found::Foreign => Err(io::Error::other(
+            "it is not a regular file; something replaced it",
+        )),
+    }
+}
+
 fn opened<'f>(slot: &'f mut Option<File>, path: &Path) -> Result<&'f mut File, SessionError> {
     if slot.is_none() {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path)
-            .context("create", path)?;
-        *slot = Some(file);
+        *slot = Some(worker_file::create(path)?);
     }
     Ok(slot.as_mut().expect("it was just filled"))
 }

@@ -24,6 +24,7 @@ pub mod shared_pool;
 pub mod shared_state;
 pub mod table_file;
 pub mod wisdom;
+pub mod worker_file;
 pub mod worker_questions;
 
 pub use attempts::{Attempts, ClosedAttempt, ReportRefusal, SubmitOutcome, Token, random_name, submit};

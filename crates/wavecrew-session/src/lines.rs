@@ -6,16 +6,20 @@
 
 use crate::error::{IoContext, SessionError};
 use crate::lock::try_lock_for;
+use crate::worker_file::{self, Found};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
 /// Longer lines are refused: readers hold the whole board in memory, and prompts quote it.
 pub(crate) const MAX_LINE: usize = 1024 * 1024;
+
+/// Bytes of a file that are read. Every entry takes several times its length in memory.
+const MAX_READ: u64 = 16 << 20;
 
 /// What a file of lines holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,12 +49,7 @@ pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), SessionError>
         });
     }
     line.push(b'\n');
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)
-        .context("open", path)?;
+    let file = worker_file::open_append(path)?;
     // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
     // is written in any case, and an empty line is nothing to a reader.
     let locked = try_lock_for(&file, path, Duration::from_millis(50))?;
@@ -68,16 +67,25 @@ fn ends_with_newline(file: &File, path: &Path) -> Result<bool, SessionError> {
 }
 
 /// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody
-/// may still be writing it, so it is left out without being called malformed. A missing file is empty.
+/// may still be writing it, so it is left out without being called malformed. A missing file is empty. Of a very large one
+/// only the end is read: what is left out counts as one malformed line, and so does anything that is no regular file.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, SessionError> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error).context("read", path),
-    };
     let mut lines = Lines {
         entries: Vec::new(),
         malformed: 0,
+    };
+    let bytes = match worker_file::read_end(path, MAX_READ).context("read", path)? {
+        Found::Regular((bytes, true)) => {
+            let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
+            lines.malformed += 1;
+            bytes[first..].to_vec()
+        }
+        Found::Regular((bytes, false)) => bytes,
+        Found::Nothing => Vec::new(),
+        Found::Foreign => {
+            lines.malformed += 1;
+            Vec::new()
+        }
     };
     let mut rest = bytes.as_slice();
     while !rest.is_empty() {

@@ -3,9 +3,8 @@
 //! runs; and the packs where short logs end.
 
 use crate::atomic::folder_of;
-use crate::bounded_log::{LogTail, left_out, tail_path};
+use crate::bounded_log::{LogTail, left_out, open_log, tail_path};
 use crate::pack::PackReader;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -78,7 +77,7 @@ impl LogReader {
             return Ok(self.at);
         };
         let mut note = Vec::new();
-        let mut file = File::open(&self.path)?;
+        let mut file = open_log(&self.path)?;
         file.seek(SeekFrom::Start(half))?;
         file.take(NOTE).read_to_end(&mut note)?;
         let (missing, length) = left_out(&note).unwrap_or((0, 0));
@@ -99,7 +98,7 @@ impl LogReader {
         if from >= to {
             return Ok(());
         }
-        let mut file = match File::open(&self.path) {
+        let mut file = match open_log(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
@@ -143,7 +142,7 @@ impl LogReader {
 
 /// The end of a log, at most so many bytes of it, and when it was written to last.
 pub fn end_of_log(path: &Path, most: u64) -> io::Result<(Vec<u8>, SystemTime)> {
-    let mut file = File::open(path)?;
+    let mut file = open_log(path)?;
     let (length, mut written_at) = (file.metadata()?.len(), file.metadata()?.modified()?);
     let (mut ringed, mut room) = (Vec::new(), most);
     // Before there is one, and after the worker has ended, the file has everything.

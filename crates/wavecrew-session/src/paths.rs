@@ -53,6 +53,8 @@ pub struct SessionPaths {
 
 /// Folders that every session has, whatever its team.
 pub(crate) const COMMON_FOLDERS: [&str; 6] = ["wisdom", "interactive", "logs", "prompts", ".msg", ".run"];
+/// How the names of workers' own folders in `.run` begin.
+pub(crate) const INBOX: &str = "in-";
 /// Folders of worktrees, one per task.
 const WORKTREES: &str = "worktrees";
 /// The copy of the project that testing workers read.
@@ -117,6 +119,11 @@ impl SessionPaths {
 
     pub fn messages_file(&self) -> PathBuf {
         self.join(".msg/messages.jsonl")
+    }
+
+    /// The folder of messages and shared state.
+    pub fn message_folder(&self) -> PathBuf {
+        self.join(".msg")
     }
 
     pub fn shared_state_file(&self) -> PathBuf {
@@ -212,6 +219,11 @@ impl SessionPaths {
         self.in_run("asks")
     }
 
+    /// The name of the folder that holds the temporary folders of the run's workers.
+    pub fn temp_note(&self) -> PathBuf {
+        self.in_run("temp")
+    }
+
     /// Private files of workers, removed with the worker.
     pub fn scratch_folder(&self) -> PathBuf {
         self.in_run("scratch")
@@ -221,17 +233,32 @@ impl SessionPaths {
         self.scratch_folder().join(format!("{task}.{attempt}"))
     }
 
+    /// The folder that one open attempt's worker writes, and no other worker. It has the number of the token's file.
+    pub fn inbox(&self, number: u32) -> PathBuf {
+        self.in_run(format!("{INBOX}{number:x}"))
+    }
+
     /// Where a worker may leave its result as a file.
-    pub fn result_file(&self, task: &str, attempt: u32) -> PathBuf {
-        self.in_run(format!("{task}.{attempt}.result"))
+    pub fn result_file(&self, number: u32) -> PathBuf {
+        self.inbox(number).join("result")
     }
 
     /// Where a worker may leave the tokens it used and the service's answer to limits.
-    pub fn usage_file(&self, task: &str, attempt: u32) -> PathBuf {
-        self.in_run(format!("{task}.{attempt}.usage"))
+    pub fn usage_file(&self, number: u32) -> PathBuf {
+        self.inbox(number).join("usage")
     }
 
-    /// A report that was handed in.
+    /// The prompt of a short worker, which the next worker with this number gets too.
+    pub fn shared_prompt(&self, number: u32) -> PathBuf {
+        self.scratch_folder().join(format!("prompt-{number}"))
+    }
+
+    /// A report that was handed in, in the worker's own folder.
+    pub(crate) fn submitted_report(&self, number: u32, task: &str, attempt: u32) -> PathBuf {
+        self.inbox(number).join(format!("{task}.{attempt}.report"))
+    }
+
+    /// A report that was handed in, where no worker can write.
     pub fn report_file(&self, task: &str, attempt: u32) -> PathBuf {
         self.in_run(format!("{task}.{attempt}.report"))
     }
@@ -241,7 +268,7 @@ impl SessionPaths {
     }
 
     /// The file of an open attempt's token.
-    pub(crate) fn token_file(&self, number: u32) -> PathBuf {
+    pub fn token_file(&self, number: u32) -> PathBuf {
         self.in_run(format!("token-{number:x}"))
     }
 

@@ -5,15 +5,18 @@
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
 use crate::lock::try_lock_for;
+use crate::worker_file::{Found, not_a_file, open_append, read_limited};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a writer waits for the others. Each of them needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A longer file is not read to its end, and then it is no JSON.
+const MAX_READ: u64 = 8 << 20;
 
 #[derive(Clone, Debug)]
 pub struct SharedState {
@@ -26,10 +29,10 @@ impl SharedState {
     }
 
     pub fn read(&self) -> Result<Map<String, Value>, SessionError> {
-        let bytes = match std::fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
-            Err(error) => return Err(error).context("read", &self.path),
+        let bytes = match read_limited(&self.path, MAX_READ).context("read", &self.path)? {
+            Found::Regular((bytes, _)) => bytes,
+            Found::Nothing => return Ok(Map::new()),
+            Found::Foreign => return Err(not_a_file(&self.path)),
         };
         serde_json::from_slice(&bytes).map_err(|error| SessionError::malformed(&self.path, &error))
     }
@@ -57,12 +60,7 @@ impl SharedState {
     /// The lock is a file of its own, because the state itself is replaced by every write.
     fn wait_for_turn(&self) -> Result<File, SessionError> {
         let path = lock_path(&self.path);
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .context("open", &path)?;
+        let file = open_append(&path)?;
         if try_lock_for(&file, &path, PATIENCE)? {
             Ok(file)
         } else {

@@ -3,7 +3,11 @@
 
 use crate::error::{IoContext, SessionError};
 use crate::lines;
+use crate::worker_file::{Found, not_a_file, read_end};
 use std::path::{Path, PathBuf};
+
+/// Bytes of a file that are read, from its end.
+const MAX_READ: u64 = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WisdomFile {
@@ -68,7 +72,10 @@ impl Wisdom {
 
     pub fn read(&self, file: WisdomFile) -> Result<String, SessionError> {
         let path: &Path = &self.path(file);
-        let bytes = std::fs::read(path).context("read", path)?;
+        let bytes = match read_end(path, MAX_READ).context("read", path)? {
+            Found::Regular((bytes, _)) => bytes,
+            Found::Nothing | Found::Foreign => return Err(not_a_file(path)),
+        };
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -5,6 +5,7 @@
 use crate::atomic;
 use crate::attempts::random_name;
 use crate::error::{IoContext, SessionError};
+use crate::worker_file::{read_limited, remove_any};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -12,6 +13,9 @@ use std::path::PathBuf;
 
 const ASKED: &str = ".ask";
 const ANSWERED: &str = ".answer";
+
+/// Bytes of a question that are read.
+const MAX_READ: u64 = 1 << 20;
 
 /// What a worker wants to know.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
@@ -64,7 +68,8 @@ impl WorkerQuestions {
 
     /// The question of this name; nothing for what is none.
     pub fn read(&self, name: &str) -> Option<WorkerQuestion> {
-        serde_json::from_slice(&fs::read(self.path(name, ASKED)).ok()?).ok()
+        let found = read_limited(&self.path(name, ASKED), MAX_READ).ok()?;
+        serde_json::from_slice(&found.regular()?.0).ok()
     }
 
     /// The coordinator's side: answers, and takes the question away.
@@ -77,13 +82,13 @@ impl WorkerQuestions {
     /// Takes the question away.
     pub fn withdraw(&self, name: &str) {
         // Nobody reads it any more either way.
-        let _ = fs::remove_file(self.path(name, ASKED));
+        remove_any(&self.path(name, ASKED));
     }
 
     /// Takes away everything of a worker that is gone.
     pub fn forget(&self, name: &str) {
         self.withdraw(name);
-        let _ = fs::remove_file(self.path(name, ANSWERED));
+        remove_any(&self.path(name, ANSWERED));
     }
 
     fn path(&self, name: &str, kind: &str) -> PathBuf {

@@ -2,6 +2,7 @@
 //! no processes.
 
 mod assertion;
+mod change;
 mod grammar;
 mod interference;
 mod lines;
@@ -13,6 +14,7 @@ mod tree;
 mod weakened;
 
 pub use assertion::{Assertion, Strength};
+pub use change::{BodyShape, FunctionShape, functions, same_code};
 pub use grammar::{Grammar, SyntaxError, errors};
 pub use interference::{Interference, interferences};
 pub use lines::{LineSet, Lines};

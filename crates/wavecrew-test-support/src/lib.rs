@@ -10,3 +10,4 @@ pub mod frameworks;
 pub mod sandbox;
 pub mod testing_cases;
 pub mod truth;
+pub mod truth_code;

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile, StatePlace};
 use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, McpServer, Request, TOOL_TIMEOUT};
 use crate::stream::tools::{ToolArguments, brief};
@@ -27,6 +27,12 @@ static FACTS: Facts = Facts {
         LoginFile::new("CODEX_HOME", ".codex", "auth.json"),
         LoginFile::new("CODEX_HOME", ".codex", "config.toml"),
     ],
+    state: &[StatePlace::new(
+        "CODEX_HOME",
+        ".codex",
+        "",
+        "conversations to resume, its login, logs",
+    )],
     acp: AcpCommand::Program("codex-acp"),
     ..Facts::BASE
 };
@@ -43,7 +49,9 @@ impl AgentCli for Codex {
         }
         launch.args(["--json", "--skip-git-repo-check", "--disable", "multi_agent"]);
         set(launch, "approval_policy", &"never".into());
-        let sandbox = if request.writes() {
+        let sandbox = if request.confined {
+            "danger-full-access"
+        } else if request.writes() {
             "workspace-write"
         } else {
             "read-only"

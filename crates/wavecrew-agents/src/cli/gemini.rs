@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AcpCommand, AgentCli, Facts, LoginFile};
+use super::{AcpCommand, AgentCli, Facts, LoginFile, StatePlace};
 use crate::launch::{Launch, Request, mcp_servers};
 use crate::stream::tools::ToolArguments;
 use crate::stream::{AgentEvent, FailKind, Failure, ParserState, UsageScope, owned, text, token_counts};
@@ -20,6 +20,12 @@ static FACTS: Facts = Facts {
     tested_version: Some("0.61.0"),
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
     login_files: &[LoginFile::new("GEMINI_CLI_HOME", ".gemini", "oauth_creds.json")],
+    state: &[StatePlace::new(
+        "GEMINI_CLI_HOME",
+        ".gemini",
+        "",
+        "conversations to resume, its login, settings",
+    )],
     acp: AcpCommand::Builtin("gemini --acp"),
     acp_variables: &VARIABLES,
     text_in_pieces: true,

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile, StatePlace};
 use crate::launch::{Conversation, Launch, Request};
 use crate::stream::tools::ToolArguments;
 use crate::stream::{Failure, ParserState, UsageScope, items, text, token_counts};
@@ -22,6 +22,16 @@ static FACTS: Facts = Facts {
     },
     key_variables: &["GOOSE_PROVIDER"],
     login_files: &[LoginFile::new("XDG_CONFIG_HOME", ".config", "goose/config.yaml")],
+    state: &[
+        StatePlace::new("XDG_CONFIG_HOME", ".config", "goose", "its settings and login"),
+        StatePlace::new(
+            "XDG_DATA_HOME",
+            ".local/share",
+            "goose",
+            "conversations to resume",
+        ),
+        StatePlace::new("XDG_STATE_HOME", ".local/state", "goose", "logs and history"),
+    ],
     acp: AcpCommand::Builtin("goose acp"),
     ..Facts::BASE
 };

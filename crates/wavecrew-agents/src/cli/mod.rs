@@ -74,6 +74,8 @@ pub struct Facts {
     pub key_variables: &'static [&'static str],
     /// Files that hold credentials, or say where they are.
     pub login_files: &'static [LoginFile],
+    /// Files and folders that it writes whatever its role: conversations, logs, settings, its login.
+    pub state: &'static [StatePlace],
     pub acp: AcpCommand,
     /// Variables for its ACP mode, so that it puts its questions to us.
     pub acp_variables: &'static [(&'static str, &'static str)],
@@ -92,6 +94,7 @@ impl Facts {
         resume_by: ResumeBy::OurId,
         key_variables: &[],
         login_files: &[],
+        state: &[],
         acp: AcpCommand::Builtin(""),
         acp_variables: &[],
         text_in_pieces: false,
@@ -137,6 +140,34 @@ impl LoginFile {
             variable,
             home_folder,
             file,
+        }
+    }
+}
+
+/// A file or folder of an agent's own state: `name` below the folder that `variable` names, or else below `home_folder` in
+/// the home folder.
+#[derive(Debug)]
+pub struct StatePlace {
+    /// Empty if no variable moves it.
+    pub variable: &'static str,
+    pub home_folder: &'static str,
+    pub name: &'static str,
+    /// Why the agent cannot work without writing it.
+    pub why: &'static str,
+}
+
+impl StatePlace {
+    const fn new(
+        variable: &'static str,
+        home_folder: &'static str,
+        name: &'static str,
+        why: &'static str,
+    ) -> Self {
+        Self {
+            variable,
+            home_folder,
+            name,
+            why,
         }
     }
 }
@@ -229,7 +260,7 @@ mod tests {
                 assert!(!text.is_empty(), "{facts:?}");
             }
             assert!(
-                !facts.key_variables.is_empty() && !facts.login_files.is_empty(),
+                !facts.key_variables.is_empty() && !facts.login_files.is_empty() && !facts.state.is_empty(),
                 "{facts:?}"
             );
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wavecrew_core::event::TokenUsage;
 
-use super::{AcpCommand, AgentCli, Facts, LoginFile};
+use super::{AcpCommand, AgentCli, Facts, LoginFile, StatePlace};
 use crate::agent::ResumeBy;
 use crate::launch::{Conversation, Launch, Request, TOOL_TIMEOUT, environment};
 use crate::stream::tools::ToolArguments;
@@ -25,6 +25,32 @@ static FACTS: Facts = Facts {
     login_files: &[
         LoginFile::new("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),
         LoginFile::new("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"),
+    ],
+    state: &[
+        StatePlace::new(
+            "XDG_DATA_HOME",
+            ".local/share",
+            "opencode",
+            "conversations to resume, its login, logs",
+        ),
+        StatePlace::new(
+            "XDG_CONFIG_HOME",
+            ".config",
+            "opencode",
+            "plugins that it installs at the start",
+        ),
+        StatePlace::new(
+            "XDG_STATE_HOME",
+            ".local/state",
+            "opencode",
+            "locks between its processes",
+        ),
+        StatePlace::new(
+            "XDG_CACHE_HOME",
+            ".cache",
+            "opencode",
+            "the list of models, language servers",
+        ),
     ],
     acp: AcpCommand::Builtin("opencode acp"),
     acp_variables: &[(

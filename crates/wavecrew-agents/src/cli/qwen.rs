@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile, StatePlace};
 use crate::launch::{Launch, Request, mcp_servers};
 use crate::stream::stream_json::{self, Dialect, SUMMARY};
 use crate::stream::tools::ToolArguments;
@@ -23,6 +23,12 @@ static FACTS: Facts = Facts {
     },
     key_variables: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
     login_files: &[LoginFile::new("QWEN_HOME", ".qwen", "oauth_creds.json")],
+    state: &[StatePlace::new(
+        "QWEN_HOME",
+        ".qwen",
+        "",
+        "conversations to resume, its login, settings",
+    )],
     acp: AcpCommand::Builtin("qwen --acp"),
     ..Facts::BASE
 };

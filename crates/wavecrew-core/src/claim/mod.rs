@@ -2,6 +2,7 @@
 //! no files: callers list names and read bytes.
 
 mod check;
+mod checked_files;
 mod content;
 mod heading;
 pub(crate) mod json;
@@ -15,6 +16,7 @@ mod specification;
 pub(crate) mod text;
 
 pub use check::{ClaimCheck, quoted_path};
+pub use checked_files::{checked_file, checked_files, content_hash, is_as_checked, touched_files};
 pub use content::content_problems;
 pub use json::plan_problems;
 pub use markdown::DocumentContext;

@@ -22,6 +22,20 @@ pub enum Rule {
     Unreasoned,
     Admits,
     Unclear,
+    Regressed,
+    WithoutEffect,
+    Stub,
+    Weakened,
+    Disarmed,
+    Shadowed,
+    History,
+    Tampered,
+    Unplanned,
+    HardCoded,
+    Rewritten,
+    Commands,
+    Steered,
+    Foreign,
 }
 
 /// What follows when a rule is broken.
@@ -51,7 +65,7 @@ const fn rule(rule: Rule, name: &'static str, weight: Weight, about: &'static st
     }
 }
 
-pub const RULES: [RuleInfo; 17] = [
+pub const RULES: [RuleInfo; 31] = [
     rule(
         Rule::Missing,
         "missing",
@@ -154,6 +168,90 @@ pub const RULES: [RuleInfo; 17] = [
         Weight::Doubts,
         "It cannot be told what is meant, such as two verdicts in a sentence.",
     ),
+    rule(
+        Rule::Regressed,
+        "regressed",
+        Weight::Refutes,
+        "A build or a test that passed before fails, is skipped or is gone, also with the commands and tests of the base commit.",
+    ),
+    rule(
+        Rule::WithoutEffect,
+        "without-effect",
+        Weight::Refutes,
+        "Only comments, layout, dead code or documents changed, and the plan names none of these documents.",
+    ),
+    rule(
+        Rule::Stub,
+        "stub",
+        Weight::Refutes,
+        "Every function that the change adds is empty, says that it is not implemented, or returns nothing.",
+    ),
+    rule(
+        Rule::Weakened,
+        "weakened",
+        Weight::Refutes,
+        "A test of the base commit was removed, skipped, emptied or loosened, and the plan does not say so.",
+    ),
+    rule(
+        Rule::Disarmed,
+        "disarmed",
+        Weight::Refutes,
+        "The project's test command runs nothing, or ignores that tests fail.",
+    ),
+    rule(
+        Rule::Shadowed,
+        "shadowed",
+        Weight::Refutes,
+        "A new file takes the place of a module that the tests import from elsewhere.",
+    ),
+    rule(
+        Rule::History,
+        "history",
+        Weight::Refutes,
+        "A branch or a tag is gone, or was moved to a commit that does not continue it.",
+    ),
+    rule(
+        Rule::Tampered,
+        "tampered",
+        Weight::Refutes,
+        "A file that the check relies on, such as the plan, changed while the worker ran.",
+    ),
+    rule(
+        Rule::Unplanned,
+        "unplanned",
+        Weight::Doubts,
+        "No planned source or no planned test changed, or an existing source file changed that the plan does not name.",
+    ),
+    rule(
+        Rule::HardCoded,
+        "hard-coded",
+        Weight::Doubts,
+        "A function returns only the constants that its tests expect, is a stub among others, or hides every error; or no new test can fail.",
+    ),
+    rule(
+        Rule::Rewritten,
+        "rewritten",
+        Weight::Doubts,
+        "A test of the base commit was changed without the plan's word, and fails on the new code as it was.",
+    ),
+    rule(
+        Rule::Commands,
+        "commands",
+        Weight::Doubts,
+        "What the build or the tests run was changed, and the plan does not name the file.",
+    ),
+    rule(
+        Rule::Steered,
+        "steered",
+        Weight::Doubts,
+        "Code acts on the test framework, or asks whether it is tested.",
+    ),
+    rule(
+        Rule::Foreign,
+        "foreign",
+        Weight::Doubts,
+        "While the task ran, files or branches changed that its role may not change, whoever did it.",
+    ),
 ];
 
 /// A kind of work, and the rules that hold for it.
@@ -162,126 +260,112 @@ pub struct TruthKind {
     pub name: &'static str,
     /// What has to be so for `verified`.
     pub verified: &'static str,
-    pub rules: &'static [Rule],
+    /// In groups, so that what several kinds share is listed once.
+    pub rules: &'static [&'static [Rule]],
 }
 
+/// What holds for every text that people read.
 const ANY_TEXT: &[Rule] = &[
     Rule::Missing,
     Rule::Malformed,
     Rule::Placeholder,
     Rule::Filler,
     Rule::Copied,
-    Rule::Repeated,
-    Rule::Unnamed,
     Rule::Gaps,
     Rule::Similar,
-    Rule::Thin,
-    Rule::Unrelated,
-    Rule::Admits,
 ];
+/// What holds for texts that have to say something.
+const OF_SUBSTANCE: &[Rule] = &[Rule::Repeated, Rule::Thin, Rule::Unrelated];
 
-pub const KINDS: [TruthKind; 8] = [
+pub const KINDS: [TruthKind; 10] = [
     TruthKind {
         name: "document",
         verified: "Every wanted section is there and says something of its own about the request.",
-        rules: ANY_TEXT,
+        rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Unnamed, Rule::Admits]],
     },
     TruthKind {
         name: "requirements",
         verified: "As a document; every requirement has an id, a priority and a criterion that names something observable.",
         rules: &[
-            Rule::Missing,
-            Rule::Malformed,
-            Rule::Placeholder,
-            Rule::Filler,
-            Rule::Copied,
-            Rule::Repeated,
-            Rule::Unnamed,
-            Rule::Gaps,
-            Rule::Similar,
-            Rule::Thin,
-            Rule::Vague,
-            Rule::Unrelated,
-            Rule::Unclear,
+            ANY_TEXT,
+            OF_SUBSTANCE,
+            &[Rule::Unnamed, Rule::Vague, Rule::Unclear],
         ],
     },
     TruthKind {
         name: "epics",
         verified: "As requirements; every Must requirement is in an epic, every named requirement exists, the stories differ.",
         rules: &[
-            Rule::Missing,
-            Rule::Malformed,
-            Rule::Placeholder,
-            Rule::Filler,
-            Rule::Copied,
-            Rule::Repeated,
-            Rule::Uncovered,
-            Rule::Disagrees,
-            Rule::Unnamed,
-            Rule::Gaps,
-            Rule::Similar,
-            Rule::Thin,
-            Rule::Vague,
-            Rule::Unrelated,
+            ANY_TEXT,
+            OF_SUBSTANCE,
+            &[Rule::Unnamed, Rule::Vague, Rule::Uncovered, Rule::Disagrees],
         ],
     },
     TruthKind {
         name: "review",
         verified: "A verdict that follows from the findings; findings at lines that exist, each with a description and a fix of its own.",
         rules: &[
-            Rule::Missing,
-            Rule::Malformed,
-            Rule::Placeholder,
-            Rule::Filler,
-            Rule::Copied,
-            Rule::Disagrees,
-            Rule::Unnamed,
-            Rule::Gaps,
-            Rule::Similar,
-            Rule::Vague,
-            Rule::Admits,
-            Rule::Unclear,
+            ANY_TEXT,
+            &[
+                Rule::Disagrees,
+                Rule::Unnamed,
+                Rule::Vague,
+                Rule::Admits,
+                Rule::Unclear,
+            ],
         ],
     },
     TruthKind {
         name: "plan or data",
         verified: "JSON of its schema (`null` is missing, numbers and texts are the same, `a; b` is a list) whose values say something; tasks that differ and name their files.",
-        rules: &[
-            Rule::Missing,
-            Rule::Malformed,
-            Rule::Placeholder,
-            Rule::Filler,
-            Rule::Copied,
-            Rule::Repeated,
-            Rule::Disagrees,
-            Rule::Gaps,
-            Rule::Similar,
-            Rule::Thin,
-            Rule::Vague,
-            Rule::Unrelated,
-        ],
+        rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Disagrees, Rule::Vague]],
     },
     TruthKind {
         name: "score",
         verified: "As its document; the score has reasons, and all figures agree.",
-        rules: &[Rule::Missing, Rule::Disagrees, Rule::Unreasoned],
+        rules: &[&[Rule::Missing, Rule::Disagrees, Rule::Unreasoned]],
     },
     TruthKind {
         name: "report",
         verified: "Never by itself: without files, commits or a command to compare with, the best verdict is unverified.",
-        rules: &[
+        rules: &[&[
             Rule::Placeholder,
             Rule::Filler,
             Rule::Copied,
             Rule::Disagrees,
             Rule::Admits,
             Rule::Thin,
-        ],
+        ]],
     },
     TruthKind {
         name: "file",
         verified: "It is there and not empty.",
-        rules: &[Rule::Missing, Rule::Malformed],
+        rules: &[&[Rule::Missing, Rule::Malformed]],
+    },
+    TruthKind {
+        name: "code",
+        verified: "It changes what the program does, in the planned files; build and tests pass with the commands and the tests of the base commit as they were, and with its own.",
+        rules: &[&[
+            Rule::Missing,
+            Rule::Regressed,
+            Rule::WithoutEffect,
+            Rule::Stub,
+            Rule::Weakened,
+            Rule::Disarmed,
+            Rule::Shadowed,
+            Rule::History,
+            Rule::Disagrees,
+            Rule::Unplanned,
+            Rule::HardCoded,
+            Rule::Rewritten,
+            Rule::Commands,
+            Rule::Steered,
+        ]],
+    },
+    TruthKind {
+        name: "any work of a role",
+        verified: "Branches and tags are where they were or continue from there; nothing changed that the role may not change; what the check relies on is as it was.",
+        rules: &[&[Rule::History, Rule::Tampered, Rule::Foreign]],
     },
 ];
 
@@ -293,7 +377,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(rule: Rule, text: impl Into<String>) -> Self {
+    pub fn new(rule: Rule, text: impl Into<String>) -> Self {
         Self {
             rule,
             text: text.into(),
@@ -330,16 +414,22 @@ impl TruthKind {
         Self::named(name)
     }
 
-    pub(crate) fn named(name: &str) -> &'static Self {
+    /// # Panics
+    /// When there is no such kind.
+    pub fn named(name: &str) -> &'static Self {
         KINDS
             .iter()
             .find(|kind| kind.name == name)
             .expect("a kind of the table")
     }
 
+    pub fn has(&self, rule: Rule) -> bool {
+        self.rules.iter().any(|group| group.contains(&rule))
+    }
+
     /// Only what the table lists for this kind counts.
-    pub(crate) fn keep(&self, problems: &mut Vec<Problem>) {
-        problems.retain(|problem| self.rules.contains(&problem.rule));
+    pub fn keep(&self, problems: &mut Vec<Problem>) {
+        problems.retain(|problem| self.has(problem.rule));
     }
 }
 
@@ -358,18 +448,16 @@ mod tests {
             let row = format!("| {} | {verdict} | {} |", info.name, info.about);
             assert!(page.contains(&row), "docs/truth.md lacks: {row}");
             assert!(
-                KINDS.iter().any(|kind| kind.rules.contains(&info.rule)),
+                KINDS.iter().any(|kind| kind.has(info.rule)),
                 "{} holds for nothing",
                 info.name
             );
         }
         for kind in &KINDS {
             let of = |weight: Weight| {
-                let names: Vec<&str> = kind
-                    .rules
+                let names: Vec<&str> = RULES
                     .iter()
-                    .map(|rule| rule.info())
-                    .filter(|info| info.weight == weight)
+                    .filter(|info| info.weight == weight && kind.has(info.rule))
                     .map(|info| info.name)
                     .collect();
                 if names.is_empty() {

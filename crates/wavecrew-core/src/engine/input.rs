@@ -217,6 +217,8 @@ pub struct CheckFindings {
     pub facts: Vec<(String, String)>,
     /// Findings for a task that needed no worker.
     pub findings: String,
+    /// What is in doubt about the claim.
+    pub doubt: String,
     /// What is still short of the target, for the worker.
     pub shortfall: Option<String>,
 }

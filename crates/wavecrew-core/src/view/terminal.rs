@@ -115,6 +115,20 @@ fn list(text: &mut String, ledger: &Ledger, status: Status, title: &str) {
 }
 
 fn warnings(text: &mut String, ledger: &Ledger) {
+    let in_doubt = |task: &TaskIx| !ledger.task(*task).result.doubt.is_empty();
+    let mut doubtful = ledger.plan().tasks().filter(in_doubt);
+    let shown: Vec<TaskIx> = doubtful.by_ref().take(LISTED).collect();
+    if !shown.is_empty() {
+        text.push_str("\nUnverified\n");
+    }
+    for task in shown {
+        let reason = one_line(&ledger.task(task).result.doubt);
+        let _ = writeln!(text, "  {}: {reason}", name(ledger, task));
+    }
+    let more = doubtful.count();
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more");
+    }
     let mut late = ledger
         .plan()
         .tasks()

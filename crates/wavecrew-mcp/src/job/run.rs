@@ -20,6 +20,7 @@ use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_process::{signal_self, terminate_when_stdin_closes};
 use wavecrew_run::checks::Verify;
 use wavecrew_run::event_loop::{Driver, Reporter, RunContext, Running};
+use wavecrew_run::sandbox::SandboxSettings;
 use wavecrew_run::session::OpenSession;
 use wavecrew_run::worktree::Isolation;
 use wavecrew_session::{Holder, SessionDir, SessionError, SessionLock, SessionState, atomic};
@@ -40,6 +41,7 @@ pub struct JobOptions {
     pub limits: Budget,
     /// The project's settings for single agents.
     pub agent_settings: AgentSettings,
+    pub sandbox: SandboxSettings,
     pub holder: Holder,
     /// Whether it ends with the process that started it, which holds the other end of stdin.
     pub attached: bool,
@@ -107,6 +109,7 @@ pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
         check_program: Vec::new(),
         pools,
         agent_settings: job.agent_settings,
+        sandbox: job.sandbox,
     };
     let outcome = Driver::run(session, Engine::new(ledger, options), run_context, job.guardian);
     match outcome {

@@ -125,6 +125,7 @@ impl Guardian {
             stdin,
             stdout,
             stderr,
+            confinement,
         } = spec;
         let request = Request::Spawn(ProgramSpec {
             program: program.clone(),
@@ -132,6 +133,7 @@ impl Guardian {
             cwd: cwd.clone().into(),
             env_set,
             env_remove,
+            confinement: confinement.map(|shared| (*shared).clone()),
         });
         let packet = Packet::new(&encode(key, &request), vec![stdin, stdout, stderr])
             .map_err(ProcessError::system("pass a long command to the guardian"))?;

@@ -9,6 +9,7 @@
 
 mod cleanup;
 mod client;
+mod confined_threads;
 mod orphans;
 mod packet;
 mod server;

@@ -234,7 +234,13 @@ impl Server {
 
     /// Takes over the processes that the spawn threads started.
     fn register_spawned(&mut self) {
-        while let Some(SpawnResult { key, number, spawned }) = self.spawn_threads.next_result() {
+        while let Some(result) = self.spawn_threads.next_result() {
+            let SpawnResult {
+                key,
+                number,
+                spawned,
+                parent,
+            } = result;
             let close = self.starting.remove(&key).flatten();
             let answer = match spawned {
                 Ok((pid, start_time)) => {
@@ -246,6 +252,7 @@ impl Server {
                             start_time,
                             exit: None,
                             leftovers: HashSet::new(),
+                            _parent: parent,
                         },
                     );
                     self.running.insert(pid, key);

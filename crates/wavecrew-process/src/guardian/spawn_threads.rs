@@ -18,6 +18,7 @@ use std::thread;
 use rustix::io::Errno;
 use rustix::process::Pid;
 
+use super::confined_threads::{ConfinedThreads, ParentThread};
 use super::wire::ProgramSpec;
 use crate::{WORKER_VARIABLE, process_table};
 
@@ -26,7 +27,7 @@ const THREADS: usize = 4;
 /// Jobs accepted at once. More would only use up open files, of which this process keeps the user's own limit.
 pub const MAX_JOBS: usize = 4 * THREADS;
 /// Enough for the standard library's spawn and one line of the process table.
-const STACK_SIZE: usize = 128 << 10;
+pub(super) const STACK_SIZE: usize = 128 << 10;
 
 #[derive(Debug)]
 pub struct SpawnJob {
@@ -45,16 +46,19 @@ pub struct SpawnResult {
     pub number: u64,
     /// The process and its start time.
     pub spawned: Result<(Pid, u64), Errno>,
+    /// Of a confined process: the thread whose child it is ends when this is dropped.
+    pub parent: Option<ParentThread>,
 }
 
 #[derive(Debug)]
 pub struct SpawnThreads {
     shared: Arc<Shared>,
     results: Receiver<SpawnResult>,
+    confined: ConfinedThreads,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+pub(super) struct Shared {
     queue: Mutex<Queue>,
     /// The queue has a job, or is closed.
     changed: Condvar,
@@ -76,19 +80,32 @@ impl SpawnThreads {
         let (sender, results) = channel();
         let shared = Arc::<Shared>::default();
         for _ in 0..THREADS {
-            let thread = SpawnThread {
+            let mut outlet = Outlet {
                 shared: Arc::clone(&shared),
                 results: sender.clone(),
                 wake: wake.try_clone()?,
             };
             thread::Builder::new()
                 .stack_size(STACK_SIZE)
-                .spawn(move || thread.run())?;
+                .spawn(move || outlet.serve_queue())?;
         }
-        Ok(Self { shared, results })
+        let outlet = Outlet {
+            shared: Arc::clone(&shared),
+            results: sender,
+            wake: wake.try_clone()?,
+        };
+        Ok(Self {
+            shared,
+            results,
+            confined: ConfinedThreads::new(outlet),
+        })
     }
 
-    pub fn add(&self, job: SpawnJob) {
+    pub fn add(&mut self, mut job: SpawnJob) {
+        if let Some(confinement) = job.spec.confinement.take() {
+            self.confined.add(confinement, job);
+            return;
+        }
         self.shared.queue().jobs.push_back(job);
         self.shared.changed.notify_one();
     }
@@ -130,31 +147,64 @@ impl Shared {
     }
 }
 
-struct SpawnThread {
+/// How a thread that spawns reports to the main thread.
+#[derive(Debug)]
+pub(super) struct Outlet {
     shared: Arc<Shared>,
     results: Sender<SpawnResult>,
     wake: UnixStream,
 }
 
-impl SpawnThread {
-    fn run(mut self) {
+impl Outlet {
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            shared: Arc::clone(&self.shared),
+            results: self.results.clone(),
+            wake: self.wake.try_clone()?,
+        })
+    }
+
+    fn serve_queue(&mut self) {
         while let Some(job) = self.shared.next_job() {
             let SpawnJob { key, number, .. } = job;
-            let spawned = if self.shared.cancelled.load(Ordering::SeqCst) {
-                Err(Errno::CANCELED)
-            } else {
-                spawn(job)
-            };
-            let unread = self.shared.unread.fetch_add(1, Ordering::Relaxed) + 1;
-            let result = SpawnResult { key, number, spawned };
-            if self.results.send(result).is_err() {
+            let spawned = self.spawn(job);
+            if !self.report(key, number, spawned, None) {
                 return;
             }
-            if unread >= THREADS {
-                // If the socket is full, the main thread is about to wake up anyway.
-                let _ = self.wake.write(&[0]);
-            }
         }
+    }
+
+    /// Starts the program as a child of the calling thread.
+    pub fn spawn(&self, job: SpawnJob) -> Result<(Pid, u64), Errno> {
+        if self.shared.cancelled.load(Ordering::SeqCst) {
+            return Err(Errno::CANCELED);
+        }
+        spawn(job)
+    }
+
+    /// Returns whether the main thread is still there.
+    pub fn report(
+        &mut self,
+        key: u64,
+        number: u64,
+        spawned: Result<(Pid, u64), Errno>,
+        parent: Option<ParentThread>,
+    ) -> bool {
+        let unread = self.shared.unread.fetch_add(1, Ordering::Relaxed) + 1;
+        let result = SpawnResult {
+            key,
+            number,
+            spawned,
+            parent,
+        };
+        if self.results.send(result).is_err() {
+            return false;
+        }
+        if unread >= THREADS {
+            // If the socket is full, the main thread is about to wake up anyway.
+            let _ = self.wake.write(&[0]);
+        }
+        true
     }
 }
 

@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::ProcessExit;
+use crate::sandbox::Confinement;
 
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The key comes first and has a fixed length: it names the worker even when the rest of a packet is lost.
 pub const KEY_LENGTH: usize = size_of::<u64>();
 
@@ -28,6 +29,7 @@ pub struct ProgramSpec {
     pub cwd: OsString,
     pub env_set: Vec<(OsString, OsString)>,
     pub env_remove: Vec<OsString>,
+    pub confinement: Option<Confinement>,
 }
 
 /// What the guardian answers about the worker with a key; `Ready` is about the guardian itself.
@@ -76,6 +78,7 @@ mod tests {
             cwd: "/somewhere".into(),
             env_set: vec![("A".into(), "1=2\n".into())],
             env_remove: vec!["B".into()],
+            confinement: Some(Confinement::default()),
         };
         let grace = Duration::from_millis(1500);
         for request in [Request::Spawn(spec), Request::Close { grace }] {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
+use super::confined_threads::ParentThread;
 use crate::ProcessExit;
 
 /// The time that leftovers of a worker have to clean up after its main process exited.
@@ -19,4 +20,6 @@ pub struct Worker {
     pub exit: Option<ProcessExit>,
     /// Processes that outlived the main process.
     pub leftovers: HashSet<(Pid, u64)>,
+    /// Of a confined worker: the thread that it is a child of, until it has ended.
+    pub _parent: Option<ParentThread>,
 }

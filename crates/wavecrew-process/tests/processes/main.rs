@@ -5,5 +5,6 @@
 mod close;
 mod death;
 mod leftovers;
+mod sandbox;
 mod spawn;
 mod support;

@@ -79,6 +79,7 @@ impl TestCoordinator {
             cwd: self.folder.path().to_owned(),
             env_set: Vec::new(),
             env_remove: Vec::new(),
+            confinement: None,
             stdin: null(),
             stdout: null(),
             stderr: null(),

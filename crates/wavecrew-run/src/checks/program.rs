@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use wavecrew_core::check_report::CheckReport;
+use wavecrew_core::check_report::{BASE_STATE, CheckReport};
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
@@ -124,6 +124,7 @@ impl Driver<'_> {
             cwd: program.folder,
             env_set: program.env,
             env_remove: Vec::new(),
+            confinement: None,
             stdin,
             stdout,
             stderr,
@@ -160,6 +161,7 @@ impl Driver<'_> {
 
     /// Ends the checks of a worker that is being closed.
     pub(crate) fn close_checks(&mut self, worker: WorkerId) {
+        self.end_guard(worker);
         for (key, check) in &self.checks {
             if check.worker == worker {
                 self.guardian.close(*key, GRACE);
@@ -188,6 +190,12 @@ impl Driver<'_> {
             TimeLimit::Exceeded | TimeLimit::Until(_) => exit,
         };
         let outcome = outcome(check.result, exit, &self.redactor.bytes(output));
+        if let CheckOutcome::Measured(findings) = &outcome {
+            let state = findings.facts.iter().find(|(name, _)| name == BASE_STATE);
+            self.guards
+                .known_states
+                .extend(state.map(|(_, hash)| hash.clone()));
+        }
         self.claim_checked(check.worker, outcome);
     }
 }

@@ -63,6 +63,15 @@ impl Driver<'_> {
         ] {
             command_line.extend([flag.to_owned(), value.to_owned()]);
         }
+        let base = self.session.info.base_commit.iter().map(|base| ("--base", base));
+        let states = self
+            .guards
+            .known_states
+            .iter()
+            .map(|state| ("--known-state", state));
+        for (flag, value) in base.chain(states) {
+            command_line.extend([flag.to_owned(), value.clone()]);
+        }
         let program = CheckProgram {
             task,
             command_line,
@@ -82,7 +91,10 @@ impl Driver<'_> {
             None => self.session.task_folder(ledger.plan().id(task))?,
         };
         match ledger.task(task).open_worktree() {
-            Some(tree) if !path.is_dir() => {
+            // A confined worker can empty its worktree, but not remove the folder itself.
+            Some(tree)
+                if !path.is_dir() || !self.session.dir.path().join(&tree.folder).join(".git").exists() =>
+            {
                 let branch = tree.branch.clone();
                 Err(WorktreeError::Gone { path, branch }.to_string())
             }

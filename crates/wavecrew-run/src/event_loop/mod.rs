@@ -16,7 +16,9 @@ mod shutdown;
 pub use reporter::{Reporter, Running};
 
 use crate::agent_files::AgentFiles;
+use crate::checks::guard::Guards;
 use crate::checks::program::RunningCheck;
+use crate::sandbox::{Sandbox, SandboxSettings};
 use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
 use crate::worker::Worker;
@@ -48,6 +50,8 @@ pub enum DriveError {
     Process(#[from] ProcessError),
     #[error("the guardian process was killed; all workers were ended with it")]
     GuardianLost,
+    #[error("{0}")]
+    NoSandbox(String),
 }
 
 /// Asks a person; runs on its own thread.
@@ -68,6 +72,8 @@ pub struct RunContext<'a> {
     pub pools: Pools,
     /// The project's settings for single agents.
     pub agent_settings: AgentSettings,
+    /// How workers are confined.
+    pub sandbox: SandboxSettings,
 }
 
 pub struct Driver<'a> {
@@ -86,6 +92,7 @@ pub struct Driver<'a> {
     pub(crate) next_key: u64,
     /// Since when at most one worker has been running.
     pub(crate) alone_since: SystemTime,
+    pub(crate) guards: Guards,
     /// Checks by the key of their process.
     pub(crate) checks: HashMap<u64, RunningCheck>,
     pub(crate) check_exits: UnboundedSender<(u64, wavecrew_process::ProcessExit)>,
@@ -93,6 +100,7 @@ pub struct Driver<'a> {
     pub(crate) shared_notes: SharedNotes,
     pub(crate) packed_files: PackedFiles,
     pub(crate) agent_files: AgentFiles,
+    pub(crate) sandbox: Sandbox,
     /// Agents that ignore their settings: the person has been warned.
     pub(crate) settings_warnings: BTreeSet<String>,
     pub(crate) attempts: Attempts,
@@ -134,7 +142,7 @@ impl<'a> Driver<'a> {
     async fn run_session(
         mut session: OpenSession,
         engine: Engine,
-        context: RunContext<'a>,
+        mut context: RunContext<'a>,
         guardian: GuardianCommand,
     ) -> Result<(RunOutcome, Ledger), DriveError> {
         let (guardian, guardian_events) = Guardian::start(guardian).await?;
@@ -150,6 +158,12 @@ impl<'a> Driver<'a> {
         let agent_files = AgentFiles::of_session(&session.dir);
         // An earlier run may have left some.
         agent_files.remove();
+        let settings = std::mem::take(&mut context.sandbox);
+        let sandbox = Sandbox::new(settings, &session.dir, &session.project, &agent_files.roots());
+        if let Some(reason) = sandbox.refusal() {
+            guardian.shutdown().await;
+            return Err(DriveError::NoSandbox(reason));
+        }
         let mut driver = Self {
             pools: SharedPools::new(&context.pools, clock.now()),
             table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
@@ -157,6 +171,7 @@ impl<'a> Driver<'a> {
             any_merged: any_merged(engine.ledger()),
             packed_files: PackedFiles::of(&session.dir),
             agent_files,
+            sandbox,
             settings_warnings: BTreeSet::new(),
             attempts: session.dir.attempts(),
             shared_notes: SharedNotes::of(&session.dir),
@@ -172,6 +187,7 @@ impl<'a> Driver<'a> {
             unwatched: VecDeque::new(),
             next_key: 1,
             alone_since: UNIX_EPOCH,
+            guards: Guards::default(),
             checks: HashMap::new(),
             check_exits,
             inputs: VecDeque::new(),

@@ -41,12 +41,15 @@ impl Driver<'_> {
         self.session.dir.sweep()?;
         // Only what could not be removed with its worker is left.
         let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
+        let _ = std::fs::remove_dir_all(self.session.dir.worker_questions_folder());
+        self.sandbox.remove_temp_folder();
         self.agent_files.remove();
         for notice in remove_all_merged(&session_worktrees(&self.session), self.engine.ledger()) {
             self.context.reporter.notice(&notice);
         }
         self.session.info.state = session_state(&ending);
-        write_final_files(&self.session, self.engine.ledger(), table).await?;
+        let sandbox = self.sandbox.summary();
+        write_final_files(&self.session, self.engine.ledger(), table, &sandbox).await?;
         Ok((ending, self.engine.into_ledger()))
     }
 }
@@ -55,6 +58,7 @@ async fn write_final_files(
     session: &OpenSession,
     ledger: &Ledger,
     table: Option<TableFile>,
+    sandbox: &str,
 ) -> Result<(), DriveError> {
     let bytes = render(ledger);
     if let Some(mut table) = table {
@@ -69,6 +73,7 @@ async fn write_final_files(
     atomic::write(&session.dir.results_csv(), &bytes)?;
     let mut text = report_markdown(ledger, &session.meta());
     text += &report::sections(&session.dir, ledger);
+    text += &format!("\nSandbox: {sandbox}.\n");
     atomic::write(&session.dir.context_md(), text.as_bytes())?;
     Ok(session.dir.write_info(&session.info)?)
 }

@@ -1,11 +1,12 @@
 //! Lists the files that workers may change, with their versions. Does not follow links.
 
 use super::Root;
+use crate::worktree::git_command;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use wavecrew_session::paths::{self, SessionPaths, WORKFLOW_FOLDER, is_work_folder};
 
 /// Further files of a folder are ignored.
@@ -143,10 +144,8 @@ fn version(path: &Path) -> Option<FileVersion> {
 
 /// Tracked files and new files that are not ignored; `None` without a repository.
 fn git_files(project: &Path) -> Option<Vec<String>> {
-    let listed = Command::new("git")
+    let listed = git_command(project)
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(project)
-        .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .ok()?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use wavecrew_core::claim::Pattern;
+use wavecrew_core::claim::{Pattern, touched_files};
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::{Conflict, Plan, PlanTask, Routing, per_issue, per_plan_task, seal};
@@ -87,7 +87,7 @@ impl Driver<'_> {
         for task in plan.tasks() {
             for issue in plan.cell(task, issue_column).split(';').map(str::trim) {
                 if let Some(plan) = solution_of(self.session.dir.path(), solution, issue) {
-                    files.insert(issue.to_owned(), touched(&plan));
+                    files.insert(issue.to_owned(), touched_files(&plan));
                 }
             }
         }
@@ -207,42 +207,9 @@ pub(crate) fn matching_files(session: &Path, pattern: &str) -> Vec<(String, Stri
     found
 }
 
-/// Every file that a plan says it touches, at any depth.
-fn touched(value: &Value) -> Vec<String> {
-    match value {
-        Value::Object(fields) => {
-            let own = |(key, inner): (&String, &Value)| match (key.as_str(), inner) {
-                ("files_touched" | "files", Value::Array(files)) => files
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-                ("files_touched" | "files", Value::String(files)) => files
-                    .split(';')
-                    .map(|file| file.trim().to_owned())
-                    .filter(|file| !file.is_empty())
-                    .collect(),
-                (_, inner) => touched(inner),
-            };
-            fields.iter().flat_map(own).collect()
-        }
-        Value::Array(entries) => entries.iter().flat_map(touched).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn touched_files_are_found_at_any_depth() {
-        let plan = json!({ "solution": { "tasks": [
-            { "files_touched": ["a", "b"], "description": "files" },
-            { "files": ["c", 4] },
-        ] } });
-        assert_eq!(touched(&plan), ["a", "b", "c"]);
-    }
 
     #[test]
     fn tasks_are_read_in_order_and_a_broken_one_is_named() {

@@ -4,13 +4,14 @@ use crate::checks::claims::artifacts_complete;
 use crate::event_loop::Driver;
 use crate::worktree::tasks::merged_beside_checkout;
 use rustix::fs::{AtFlags, statat};
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use wavecrew_agents::Redactor;
 use wavecrew_core::engine::{Assignment, Ledger};
 use wavecrew_core::event::{Rework, Verdict};
 use wavecrew_core::prompt::{Briefing, Revision, first_message};
 use wavecrew_core::team::{Team, Workspace};
+use wavecrew_session::worker_file::{Found, read_limited};
 use wavecrew_session::{SessionDir, WisdomFile};
 
 /// Newest entries of the board that fit into a first message.
@@ -118,7 +119,9 @@ impl Driver<'_> {
         let Some(brief) = &rework.brief else {
             return String::new();
         };
-        let text = fs::read(self.session.dir.path().join(brief)).unwrap_or_default();
+        let path = self.session.dir.path().join(brief);
+        let found = read_limited(&path, 2 * BRIEF_BYTES as u64).ok();
+        let text = found.and_then(Found::regular).unwrap_or_default().0;
         let text = self.redactor.text(&String::from_utf8_lossy(&text));
         text[..text.floor_char_boundary(BRIEF_BYTES)].to_owned()
     }

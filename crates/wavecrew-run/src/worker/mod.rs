@@ -36,6 +36,10 @@ pub(crate) struct Worker {
     /// Keys of processes that run or are being started.
     pub alive: Vec<u64>,
     pub agent: Rc<dyn Agent>,
+    /// The number of its token's file, of its inbox and its temporary folder.
+    pub number: u32,
+    /// Its temporary folder, if it is confined.
+    pub temp: Option<PathBuf>,
     /// Its working folder.
     pub folder: PathBuf,
     /// The turn that was started last.

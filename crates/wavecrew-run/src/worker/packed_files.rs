@@ -2,14 +2,14 @@
 //! a row, their texts go into a pack, because creating and removing files would cost more than the workers themselves.
 //! While such a worker runs, it uses files that other workers use after it.
 
-use super::files::{create_private_folder, read_result_file, write_prompt};
-use rustix::fs::{Access, AtFlags, accessat};
-use rustix::io::Errno;
-use std::fs::{self, File};
+use super::files::{create_private_folder, write_prompt};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wavecrew_session::worker_file::{create, open_own};
 use wavecrew_session::{Pack, SessionDir, SessionError};
 
 /// A worker that ends within this time is short.
@@ -20,23 +20,17 @@ const IN_A_ROW: usize = 64;
 pub(crate) struct PackedFiles {
     prompts: Pack,
     logs: Pack,
-    folder: PathBuf,
-    /// The same folder, opened once it exists: lookups from there are cheap.
-    opened: Option<File>,
+    session: SessionDir,
     /// Short workers since the last long one.
     in_a_row: usize,
-    /// Files that no worker uses now.
-    free: Vec<SharedFiles>,
-    shared: usize,
+    /// Numbers of shared files that exist.
+    used: BTreeSet<u32>,
     logs_kept: usize,
 }
 
 /// Files that one worker after the other uses.
 pub(crate) struct SharedFiles {
-    /// Counted from 1.
-    number: usize,
-    /// Whether a worker has used them.
-    used: bool,
+    number: u32,
 }
 
 /// The files that a worker knows by name.
@@ -52,11 +46,11 @@ pub(crate) struct WorkerFiles {
 
 impl WorkerFiles {
     /// Files named after the attempt.
-    pub fn own(session: &SessionDir, task: &str, attempt: u32) -> Self {
+    pub fn own(session: &SessionDir, task: &str, attempt: u32, number: u32) -> Self {
         Self {
             prompt: session.prompt_file(task, attempt, 1),
-            result: session.result_file(task, attempt),
-            usage: session.usage_file(task, attempt),
+            result: session.result_file(number),
+            usage: session.usage_file(number),
             shared: None,
         }
     }
@@ -67,33 +61,23 @@ impl PackedFiles {
         Self {
             prompts: Pack::in_folder(session.prompts_folder()),
             logs: Pack::in_folder(session.logs_folder()),
-            folder: session.scratch_folder(),
-            opened: None,
+            session: session.clone(),
             in_a_row: 0,
-            free: Vec::new(),
-            shared: 0,
+            used: BTreeSet::new(),
             logs_kept: 0,
         }
     }
 
     /// The files for the next worker: `own`, or shared ones if it is expected to be short.
-    pub fn assign(&mut self, own: WorkerFiles) -> WorkerFiles {
+    /// Which ones follows from the number of the attempt, which one worker has at a time.
+    pub fn assign(&mut self, own: WorkerFiles, number: u32) -> WorkerFiles {
         if self.in_a_row < IN_A_ROW {
             return own;
         }
-        let shared = self.free.pop().unwrap_or_else(|| {
-            self.shared += 1;
-            SharedFiles {
-                number: self.shared,
-                used: false,
-            }
-        });
-        let named = |kind| self.folder.join(format!("{kind}-{}", shared.number));
         WorkerFiles {
-            prompt: named("prompt"),
-            result: named("result"),
-            usage: named("usage"),
-            shared: Some(shared),
+            prompt: self.session.shared_prompt(number),
+            shared: Some(SharedFiles { number }),
+            ..own
         }
     }
 
@@ -104,40 +88,26 @@ impl PackedFiles {
         own: &Path,
         text: &str,
     ) -> Result<OwnedFd, SessionError> {
-        let Some(shared) = &mut files.shared else {
+        let Some(shared) = &files.shared else {
             return write_prompt(&files.prompt, text);
         };
         let name = own.file_name().unwrap_or(own.as_os_str());
         self.prompts.add(&name.to_string_lossy(), text.as_bytes())?;
-        if !shared.used {
-            create_private_folder(&self.folder)?;
-            self.opened = File::open(&self.folder).ok();
+        if self.used.insert(shared.number) {
+            create_private_folder(&self.session.scratch_folder())?;
         }
         let failed = |source| SessionError::Io {
             operation: "write",
             path: files.prompt.clone(),
             source,
         };
-        let file = overwrite(&files.prompt, text).map_err(failed)?;
-        shared.used = true;
-        Ok(file.into())
-    }
-
-    /// Reads and removes what the worker wrote to one of its files, if anything.
-    pub fn read(&self, files: &WorkerFiles, file: &Path) -> Result<Option<String>, SessionError> {
-        // Most workers write nothing, and for shared files that is cheap to find out.
-        if let (Some(_), Some(folder), Some(name)) = (&files.shared, &self.opened, file.file_name())
-            && accessat(folder, name, Access::EXISTS, AtFlags::empty()) == Err(Errno::NOENT)
-        {
-            return Ok(None);
-        }
-        read_result_file(file)
+        Ok(overwrite(&files.prompt, text).map_err(failed)?.into())
     }
 
     /// The worker with these files has ended.
     pub fn release(&mut self, files: WorkerFiles, lived: Duration) {
         self.in_a_row = if lived < SHORT { self.in_a_row + 1 } else { 0 };
-        self.free.extend(files.shared);
+        drop(files);
     }
 
     /// Writes collected texts to disk. A failure loses logs and prompts, but does not fail the run.
@@ -153,7 +123,7 @@ impl PackedFiles {
         }
         if self.logs_kept < IN_A_ROW {
             self.logs_kept += 1;
-            let _ = fs::write(path, text);
+            let _ = create(path).map(|mut file| file.write_all(text));
         } else if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
             let _ = self.logs.add(name, text);
         }
@@ -161,13 +131,8 @@ impl PackedFiles {
 }
 
 fn overwrite(path: &Path, text: &str) -> io::Result<File> {
-    // Creates it again if a worker has removed it.
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)?;
+    // Creates it again if a worker has removed or replaced it.
+    let mut file = open_own(path).map_err(io::Error::other)?;
     file.write_all(text.as_bytes())?;
     // Removes the rest of a longer prompt, or what a worker appended.
     let length = text.len() as u64;
@@ -182,6 +147,7 @@ fn overwrite(path: &Path, text: &str) -> io::Result<File> {
 mod tests {
     use super::*;
     use std::collections::{BTreeMap, VecDeque};
+    use std::fs;
     use std::io::Read;
     use wavecrew_session::PackReader;
 
@@ -215,10 +181,10 @@ mod tests {
     }
 
     /// Writes the prompt of the task of this number and reads it as a worker would.
-    fn start(packed: &mut PackedFiles, session: &SessionDir, number: usize) -> WorkerFiles {
+    fn start(packed: &mut PackedFiles, session: &SessionDir, number: usize, slot: u32) -> WorkerFiles {
         let task = format!("t{number}");
         let own = session.prompt_file(&task, 1, 1);
-        let mut files = packed.assign(WorkerFiles::own(session, &task, 1));
+        let mut files = packed.assign(WorkerFiles::own(session, &task, 1, slot), slot);
         let stdin = packed.write_prompt(&mut files, &own, &text(number)).unwrap();
         let mut read = String::new();
         File::from(stdin).read_to_string(&mut read).unwrap();
@@ -235,7 +201,8 @@ mod tests {
         let mut packed = PackedFiles::of(&session);
         let mut running = VecDeque::new();
         for number in 0..COUNT {
-            running.push_back((start(&mut packed, &session, number), number));
+            let slot = u32::try_from(number % (AT_ONCE + 1)).unwrap();
+            running.push_back((start(&mut packed, &session, number, slot), number));
             if running.len() > AT_ONCE
                 && let Some((files, number)) = running.pop_front()
             {
@@ -265,11 +232,11 @@ mod tests {
         let session = SessionDir::create(root.path(), "s", &[]).unwrap();
         let mut packed = PackedFiles::of(&session);
         for number in 0..=IN_A_ROW {
-            let files = start(&mut packed, &session, number);
+            let files = start(&mut packed, &session, number, 1);
             assert_eq!(files.shared.is_some(), number == IN_A_ROW);
             packed.release(files, if number == IN_A_ROW { SHORT } else { Duration::ZERO });
         }
-        assert!(start(&mut packed, &session, 99).shared.is_none());
+        assert!(start(&mut packed, &session, 99, 1).shared.is_none());
     }
 
     #[test]
@@ -278,11 +245,11 @@ mod tests {
         let session = SessionDir::create(root.path(), "s", &[]).unwrap();
         let mut packed = PackedFiles::of(&session);
         for number in 0..IN_A_ROW + 3 {
-            let files = start(&mut packed, &session, number);
+            let files = start(&mut packed, &session, number, 1);
             fs::write(&files.prompt, "note to self ".repeat(20)).unwrap();
             packed.release(files, Duration::ZERO);
         }
-        assert_eq!(packed.shared, 1, "all of them had the same file");
+        assert_eq!(packed.used.len(), 1, "all of them had the same file");
     }
 
     #[test]
@@ -291,7 +258,7 @@ mod tests {
         let session = SessionDir::create(root.path(), "s", &[]).unwrap();
         let mut packed = PackedFiles::of(&session);
         for number in 0..IN_A_ROW + 3 {
-            let files = start(&mut packed, &session, number);
+            let files = start(&mut packed, &session, number, 1);
             fs::remove_file(&files.prompt).unwrap();
             packed.release(files, Duration::ZERO);
         }

@@ -1,5 +1,6 @@
 //! Reports of workers: submitted by command, left in the result file, or at the end of the output.
 
+use super::files::read_result_file;
 use super::output::Activity;
 use super::packed_files::SHORT;
 use crate::event_loop::{DriveError, Driver};
@@ -69,7 +70,7 @@ impl Driver<'_> {
             reports.push(body);
         }
         let files = &self.workers[&worker].files;
-        if let Some(report) = self.packed_files.read(files, &files.result)? {
+        if let Some(report) = read_result_file(&files.result)? {
             let body = self.redactor.text(&report);
             self.record_result_file(worker, &body);
             reports.push(body);

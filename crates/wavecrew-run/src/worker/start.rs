@@ -40,14 +40,18 @@ impl Driver<'_> {
             ResumeBy::OurId | ResumeBy::ItsId => conversation_id()?,
         };
         let output = self.open_output(&assignment, agent.output_reader(used_before));
-        let files = WorkerFiles::own(&self.session.dir, &assignment.id, assignment.attempt);
+        let token = self.attempts.open_attempt(&assignment.id, assignment.attempt)?;
+        let number = token.slot().unwrap_or_default();
+        let files = WorkerFiles::own(&self.session.dir, &assignment.id, assignment.attempt, number);
         let files = match output.mode() {
-            OutputMode::Silent => self.packed_files.assign(files),
+            OutputMode::Silent => self.packed_files.assign(files, number),
             OutputMode::Streaming => files,
         };
         let now = Instant::now();
         let state = Worker {
-            token: self.attempts.open_attempt(&assignment.id, assignment.attempt)?,
+            token,
+            number,
+            temp: None,
             output: Rc::new(output),
             conversation: WorkerConversation::new(new_id, resume.map(|resume| resume.conversation)),
             agent,

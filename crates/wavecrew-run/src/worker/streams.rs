@@ -57,6 +57,7 @@ impl Streams {
             cwd,
             env_set,
             env_remove: Vec::new(),
+            confinement: None,
             stdin: self.stdin,
             stdout: self.stdout,
             stderr: self.stderr,

@@ -1,17 +1,20 @@
 //! Turns of a worker's conversation: sends messages, starts processes, interrupts the current turn for the next.
 
-use super::files::{write_files, write_prompt};
+use super::files::{create_private_folder, write_files, write_prompt};
 use super::streams::{ProcessState, open_streams};
 use super::{PendingMessage, Worker};
 use crate::event_loop::{DriveError, Driver};
+use crate::sandbox::ConfinedWorker;
 use crate::session::resolve_program;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Assignment, Input, OutputMode, SpawnError, WorkerId};
-use wavecrew_core::team::Access;
+use wavecrew_core::team::{Access, Workspace};
+use wavecrew_process::sandbox::Confinement;
 
 /// How long an agent whose turn is interrupted may take to save its conversation.
 pub(super) const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
@@ -70,6 +73,7 @@ impl Driver<'_> {
     ) -> Result<(), DriveError> {
         let state = self.workers.get_mut(&worker).expect("callers looked it up");
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        let number = state.number;
         let prompt_file = self.session.dir.prompt_file(id, attempt, turn);
         if state.output.is_interactive() {
             write_prompt(&prompt_file, message)?;
@@ -78,6 +82,13 @@ impl Driver<'_> {
         }
         let session_dir = self.session.dir.path();
         let mut env = state.environment(session_dir, &prompt_file, turn);
+        let temp = if turn == 1 {
+            self.sandbox.temp_folder(number)
+        } else {
+            None
+        };
+        state.temp = temp.or_else(|| state.temp.take());
+        env.extend(state.temp.as_ref().map(|folder| variable("TMPDIR", folder)));
         let left = self
             .engine
             .time_limit(state.assignment.task)
@@ -90,7 +101,7 @@ impl Driver<'_> {
         let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);
         let tools = offered.map(|command| tool_server(command, &env));
         let scratch = match state.agent.resume_by() {
-            ResumeBy::Never => self.session.dir.scratch_of(id, attempt),
+            ResumeBy::Never => self.session.dir.inbox(number).join("agent"),
             ResumeBy::OurId | ResumeBy::ItsId => self.agent_files.of_worker(id, attempt),
         };
         let role = self.engine.ledger().team.role(&state.assignment.role);
@@ -105,6 +116,7 @@ impl Driver<'_> {
             project: &state.folder,
             scratch: &scratch,
             folders: &[session_dir.to_owned()],
+            confined: self.sandbox.is_on(),
             extra: &settings.args,
         });
         write_files(&scratch, &launch.files)?;
@@ -140,11 +152,51 @@ impl Driver<'_> {
         state.alive.push(key);
         state.turn = turn;
         let program = resolve_program(&self.session.project, launch.program.as_ref());
-        let (spawn, process_state) = streams.spawn(program, launch.args, state.folder.clone(), env);
+        let (mut spawn, process_state) = streams.spawn(program, launch.args, state.folder.clone(), env);
+        spawn.confinement = self.confinement(worker, &scratch);
         self.processes.insert(key, (worker, process_state));
         self.unwatched.push_back((Instant::now(), key));
         self.record_turn_start(worker, key, turn);
         Ok(self.guardian.spawn(key, spawn)?)
+    }
+}
+
+impl Driver<'_> {
+    /// What the worker may do.
+    fn confinement(&mut self, worker: WorkerId, private: &Path) -> Option<Arc<Confinement>> {
+        if !self.sandbox.is_on() {
+            return None;
+        }
+        let state = self.workers.get(&worker)?;
+        let Assignment {
+            id,
+            role,
+            agent,
+            task,
+            workspace,
+            ..
+        } = &state.assignment;
+        let ledger = self.engine.ledger();
+        let access = ledger.team.role(role).map_or(Access::Source, |role| role.access);
+        let worktree = (*workspace == Workspace::Worktree).then(|| self.session.dir.worktree(id));
+        if state.output.mode() == OutputMode::Streaming {
+            // Landlock has rules only for what exists; the agent may want to write there.
+            create_private_folder(private).ok()?;
+        }
+        let columns = ledger.team.columns.iter();
+        let cells = columns.map(|column| ledger.plan().cell(*task, &column.name));
+        let row: String = cells.flat_map(|cell| [cell, "\n"]).collect();
+        self.sandbox.confine(&ConfinedWorker {
+            agent,
+            role,
+            access,
+            number: state.number,
+            work_folders: &ledger.team.folders,
+            folder: &state.folder,
+            worktree: worktree.as_deref(),
+            row: &row,
+            private,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The end of a turn: collects what the worker reported, used and printed last, and passes it to the engine.
 
+use super::files::read_result_file;
 use super::output::Output;
 use super::{Worker, usage_file};
 use crate::event_loop::{DriveError, Driver};
@@ -82,7 +83,7 @@ impl Driver<'_> {
         }
         let mut end = state.turn_end(exit, reports, self.clock.now());
         if state.output.mode() == OutputMode::Silent
-            && let Some(text) = self.packed_files.read(&state.files, &state.files.usage)?
+            && let Some(text) = read_result_file(&state.files.usage)?
         {
             usage_file::complete(&mut end, &text);
         }

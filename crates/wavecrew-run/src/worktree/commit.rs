@@ -10,6 +10,10 @@ pub enum CommitContent {
     /// It exists and contains all the files.
     All,
     NoSuchCommit,
+    /// It was there before the work began.
+    Earlier,
+    /// It changes nothing.
+    Empty,
     /// It is not on the branch that is checked out.
     OtherBranch,
     /// It does not contain this file.
@@ -17,7 +21,12 @@ pub enum CommitContent {
 }
 
 /// Looks for a commit in the history of a folder's checkout, and for files in it, by their paths in the folder.
-pub fn commit_contains(folder: &Path, commit: &str, files: &[&str]) -> Result<CommitContent, WorktreeError> {
+pub fn commit_contains(
+    folder: &Path,
+    commit: &str,
+    files: &[&str],
+    started_from: Option<&str>,
+) -> Result<CommitContent, WorktreeError> {
     let git = Git::at(folder);
     let is_name = commit.len() >= 4 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = if is_name { git.commit(commit)? } else { None };
@@ -26,6 +35,15 @@ pub fn commit_contains(folder: &Path, commit: &str, files: &[&str]) -> Result<Co
     };
     if !git.contains("HEAD", &commit)? {
         return Ok(CommitContent::OtherBranch);
+    }
+    if let Some(base) = started_from
+        && git.contains(base, &commit).unwrap_or(false)
+    {
+        return Ok(CommitContent::Earlier);
+    }
+    let parent = format!("{commit}^");
+    if git.commit(&parent)?.is_some() && git.test(&["diff", "--quiet", &parent, &commit])? {
+        return Ok(CommitContent::Empty);
     }
     for file in files {
         let path = folder.join(file);

@@ -7,6 +7,7 @@ mod commit;
 mod error;
 mod git;
 mod lifecycle;
+mod mark;
 mod merge_commits;
 mod merge_task;
 mod names;
@@ -18,8 +19,9 @@ mod tests;
 
 pub use commit::{CommitContent, commit_contains};
 pub use error::WorktreeError;
-pub use git::GitError;
+pub use git::{GitError, git_command};
 pub use lifecycle::{KeptWorktree, Worktree};
+pub use mark::{ProjectMark, RefChange};
 pub use merge_task::{Merged, Target};
 pub use names::ref_part;
 pub use session::{Published, SessionWorktrees};

@@ -24,6 +24,7 @@ struct TaskMerge {
 impl Driver<'_> {
     /// The working folder of a task's worker; its worktree is created if necessary.
     pub(crate) fn worker_folder(&mut self, assignment: &Assignment) -> Result<PathBuf, String> {
+        self.guard(assignment);
         if assignment.workspace != Workspace::Worktree {
             return self.session.task_folder(&assignment.id);
         }

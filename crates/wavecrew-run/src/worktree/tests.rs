@@ -500,6 +500,10 @@ fn a_commit_is_believed_when_it_is_there_and_holds_the_files() {
         ("HEAD", &[], CommitContent::NoSuchCommit),
         ("--all", &[], CommitContent::NoSuchCommit),
     ] {
-        assert_eq!(commit_contains(folder, commit, files), Ok(wanted), "{commit}");
+        assert_eq!(
+            commit_contains(folder, commit, files, None),
+            Ok(wanted),
+            "{commit}"
+        );
     }
 }

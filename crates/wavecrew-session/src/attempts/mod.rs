@@ -1,25 +1,28 @@
 //! How a worker's report reaches the coordinator: as a file that exactly one process can put in place.
 //!
-//! An open attempt is a file that holds its token ([`slots`]). A report becomes visible as `.run/{task}.{attempt}.report`
-//! through link(2), which fails when the name is taken: the first one wins.
+//! An open attempt is a file that holds its token ([`slots`]), and a folder that only its worker can write. There a report
+//! becomes visible as `{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins. The
+//! coordinator copies it to `.run`, where no worker can write, and trusts only what is there.
 //! Closing takes the token out of its file while no reporter is on its way; if one is, an empty file takes the
 //! report's name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
 //! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
 //! another token.
 
+mod inbox;
 mod slots;
 mod token;
 
 use crate::atomic::{self, sync_folder};
 use crate::error::{IoContext, SessionError};
-use crate::paths::SessionPaths;
+use crate::paths::{INBOX, SessionPaths};
 use crate::session::SessionDir;
-use slots::Slots;
+use crate::worker_file::remove_any;
+use slots::{Number, Slots};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use wavecrew_core::engine::RecoveredReport;
@@ -109,9 +112,14 @@ pub fn submit(
         Ok(open) => open,
         Err(refusal) => return refused(refusal),
     };
-    let report = attempts.paths.report_file(task, attempt);
-    if let Some(taken) = taken(&report)? {
-        return refused(taken);
+    let Some(number) = token.slot() else {
+        return refused(ReportRefusal::NotOpen);
+    };
+    let report = attempts.paths.submitted_report(number, task, attempt);
+    for name in [&attempts.paths.report_file(task, attempt), &report] {
+        if let Some(taken) = taken(name)? {
+            return refused(taken);
+        }
     }
     let draft = atomic::temp_with(&report, json, 0o600)?;
     draft.as_file().sync_all().context("sync", draft.path())?;
@@ -123,7 +131,6 @@ pub fn submit(
     if open.metadata().context("look at", &path)?.nlink() == 0 || !is_its_own {
         return refused(ReportRefusal::NotOpen);
     }
-    slots::mark_reporter(&open, &path)?;
     match fs::hard_link(draft.path(), &report) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -131,7 +138,7 @@ pub fn submit(
         }
         Err(error) => return Err(error).context("hand in", &report),
     }
-    sync_folder(&attempts.paths.run_folder())?;
+    sync_folder(&attempts.paths.inbox(number))?;
     Ok(SubmitOutcome::Accepted)
 }
 
@@ -178,15 +185,22 @@ impl Attempts {
     }
 
     /// The file of an open attempt, whoever opened it.
-    fn find(&self, attempt: &str) -> Result<Option<(File, PathBuf)>, SessionError> {
+    fn find(&self, attempt: &str) -> Result<Option<(Number, PathBuf)>, SessionError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
-            let opened = File::options().read(true).write(true).open(&path);
+            let opened = File::open(&path);
+            if opened
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+            {
+                // A confined worker reads its own only.
+                continue;
+            }
             let Some(mut file) = if_there(opened, &path)? else {
                 continue;
             };
             if slots::read_record(&mut file, &path)?.is_some_and(|holder| holder.attempt == attempt) {
-                return Ok(Some((file, path)));
+                return Ok(Some((Number(number), path)));
             }
         }
         Ok(None)
@@ -207,10 +221,11 @@ impl Attempts {
     /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
     fn unclaimed_reports(&mut self) -> Result<&BTreeSet<String>, SessionError> {
         if self.unclaimed_reports.is_none() {
+            self.bring_over()?;
             let mut reports = BTreeSet::new();
             for name in self.names()? {
-                if slots::parse_name(&name).is_some() {
-                    remove_if_there(&self.paths.run_folder().join(name))?;
+                if slots::parse_name(&name).is_some() || name.starts_with(INBOX) {
+                    remove_any(&self.paths.run_folder().join(name));
                 } else if let Some(attempt) = name.strip_suffix(".report") {
                     reports.insert(attempt.to_owned());
                 }
@@ -226,15 +241,16 @@ impl Attempts {
     /// The report, if there is one. It stays on disk until [`forget`](Self::forget), so that a crash does not
     /// lose it.
     pub fn take_report(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
-        let path = self.paths.report_file(task, attempt);
-        if self.slots.has_no_reporter(&name(task, attempt)) {
-            return Ok(None);
-        }
-        let Some(mut file) = open_if_there(&path)? else {
-            return Ok(None);
-        };
-        let report = read_all(&mut file, &path)?;
-        Ok(if report.is_empty() { None } else { Some(report) })
+        self.take_from(self.number_of(task, attempt)?, task, attempt)
+    }
+
+    /// The number of an open attempt's file, whoever opened it.
+    fn number_of(&self, task: &str, attempt: u32) -> Result<Option<u32>, SessionError> {
+        let name = name(task, attempt);
+        Ok(match self.slots.number_of(&name) {
+            Some(number) => Some(number),
+            None => self.find(&name)?.map(|(Number(number), _)| number),
+        })
     }
 
     /// When the report was handed in.
@@ -248,8 +264,14 @@ impl Attempts {
         let number = self.rejections(task, attempt) + 1;
         let aside = self.paths.rejected_report(task, attempt, number);
         atomic::write_volatile(&reason_path(&aside), reason.as_bytes())?;
+        let slot = self.number_of(task, attempt)?;
+        // Brings it over, if nobody has.
+        let _ = self.take_from(slot, task, attempt)?;
         let report = self.paths.report_file(task, attempt);
         fs::rename(&report, &aside).context("set aside", &report)?;
+        if let Some(slot) = slot {
+            remove_any(&self.paths.submitted_report(slot, task, attempt));
+        }
         Ok(number)
     }
 
@@ -264,10 +286,13 @@ impl Attempts {
     /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
     pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<ClosedAttempt, SessionError> {
         let name = name(task, attempt);
-        let (slot, open, path) = match self.slots.release(&self.paths, &name)? {
-            Some((slot, file, path)) => (Some(slot), file, path),
+        let (number, slot, open, path) = match self.slots.release(&self.paths, &name)? {
+            Some((slot, file, path)) => (slot.0, Some(slot), file, path),
             None => match self.find(&name)? {
-                Some((file, path)) => (None, file, path),
+                Some((Number(number), path)) => {
+                    let opened = File::options().read(true).write(true).open(&path);
+                    (number, None, opened.context("open", &path)?, path)
+                }
                 None => {
                     return Ok(ClosedAttempt {
                         report: self.take_report(task, attempt)?,
@@ -279,10 +304,10 @@ impl Attempts {
         // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
         // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
         if open.try_lock().is_ok() {
-            let report = if slots::has_no_reporter(&open) {
+            let report = if self.is_empty(number, task, attempt) {
                 None
             } else {
-                self.take_report(task, attempt)?
+                self.take_from(Some(number), task, attempt)?
             };
             slots::invalidate(&open, &path)?;
             open.unlock().context("close", &path)?;
@@ -294,27 +319,12 @@ impl Attempts {
                 late_reporter: LateReporter::None,
             });
         }
-        let report = self.block_name(task, attempt)?;
+        let report = self.block_name(number, task, attempt)?;
         fs::remove_file(&path).context("remove", &path)?;
         Ok(ClosedAttempt {
             report,
             late_reporter: LateReporter::Possible,
         })
-    }
-
-    /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
-    fn block_name(&self, task: &str, attempt: u32) -> Result<Option<Vec<u8>>, SessionError> {
-        let name = self.paths.report_file(task, attempt);
-        match File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&name)
-        {
-            Ok(_) => Ok(None),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.take_report(task, attempt),
-            Err(error) => Err(error).context("close", &name),
-        }
     }
 
     /// Removes what is left of a closed attempt, once its result is in the journal.
@@ -371,8 +381,13 @@ impl Attempts {
     /// is in the journal.
     pub fn sweep(&self) -> Result<(), SessionError> {
         for name in self.names()?.iter().filter(|name| is_of_an_attempt(name)) {
-            match remove_if_there(&self.paths.run_folder().join(name)) {
-                // What a worker made of a name that it was given.
+            let path = self.paths.run_folder().join(name);
+            if name.starts_with(INBOX) {
+                remove_any(&path);
+                continue;
+            }
+            match remove_if_there(&path) {
+                // What a worker of an earlier version made of a name that it was given.
                 Err(SessionError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
                 removed => removed?,
             }
@@ -424,6 +439,9 @@ fn parse_numbered(name: &str) -> Option<(&str, u32)> {
 
 /// Tokens, reports, rejected reports, and what a worker may leave beside them; records of other kinds are not.
 fn is_of_an_attempt(name: &str) -> bool {
+    if name.starts_with(INBOX) {
+        return true;
+    }
     let name = name.strip_suffix(".reason").unwrap_or(name);
     let numbered = match name.rsplit_once('.') {
         Some((rest, last))

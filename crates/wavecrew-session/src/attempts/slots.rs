@@ -1,14 +1,17 @@
 //! The files of open attempts' tokens: `.run/token-{number}`, each taken by one attempt after the other, so that there are
-//! no more of them than attempts were open at once. One holds a byte for who is there, then `{token} {task}.{attempt}` and
+//! no more of them than attempts were open at once. Workers may read theirs, and write only their own folder `.run/in-{number}`.
+//! One holds a byte for its state, then `{token} {task}.{attempt}` and
 //! a line break; a token tells the number of its file.
 
 use super::Token;
 use super::{if_there, read_all, remove_if_there};
 use crate::error::{IoContext, SessionError};
 use crate::paths::SessionPaths;
+use crate::worker_file::clear_folder;
 use std::collections::HashMap;
-use std::fs::File;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// More are opened again when they are closed: every one counts against the limit of open files.
@@ -18,7 +21,7 @@ const MOST_HELD: usize = 64;
 const VOID: u8 = b'-';
 /// Of one whose attempt is open.
 const OPEN: u8 = b'o';
-/// Of one whose attempt is open, and where a reporter has been.
+/// The same, as an earlier version wrote it once a reporter had been there.
 const REPORTER_SEEN: u8 = b'k';
 
 /// The attempt that a file belongs to, and the token that it asks for.
@@ -75,7 +78,7 @@ struct Slot {
 }
 
 /// Of a file that is neither taken nor free.
-pub(super) struct Number(u32);
+pub(super) struct Number(pub u32);
 
 impl Slots {
     /// A token for this attempt, and a file that says so.
@@ -95,6 +98,7 @@ impl Slots {
             }
             None => make(&path)?,
         };
+        make_inbox(&paths.inbox(number))?;
         let token = Token::random(number)?;
         let line = format!("{}{} {attempt}\n", char::from(OPEN), token.as_str());
         file.write_all_at(line.as_bytes(), 0).context("write", &path)?;
@@ -127,10 +131,9 @@ impl Slots {
         Ok(Some((Number(slot.number), file, path)))
     }
 
-    /// Whether it is certain that nobody has reported: cheaper than to look for a report.
-    pub fn has_no_reporter(&self, attempt: &str) -> bool {
-        let file = self.taken.get(attempt).and_then(|slot| slot.file.as_ref());
-        file.is_some_and(has_no_reporter)
+    /// The number of the file of an open attempt.
+    pub fn number_of(&self, attempt: &str) -> Option<u32> {
+        self.taken.get(attempt).map(|slot| slot.number)
     }
 
     /// A file that is void now.
@@ -150,15 +153,15 @@ pub(super) fn invalidate(file: &File, path: &Path) -> Result<(), SessionError> {
     file.write_all_at(&[VOID], 0).context("close", path)
 }
 
-/// Whether the attempt is open and no reporter has been here.
-pub(super) fn has_no_reporter(file: &File) -> bool {
-    let mut first = [0];
-    file.read_exact_at(&mut first, 0).is_ok() && first == [OPEN]
-}
-
-/// Says that there may be a report soon. Only by who holds the lock.
-pub(super) fn mark_reporter(file: &File, path: &Path) -> Result<(), SessionError> {
-    file.write_all_at(&[REPORTER_SEEN], 0).context("write", path)
+/// An empty folder for the worker of an attempt, whatever the last one left in it.
+fn make_inbox(folder: &Path) -> Result<(), SessionError> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            clear_folder(folder);
+            Ok(())
+        }
+        made => made.context("create", folder),
+    }
 }
 
 /// The file that a token names, if it is there.
@@ -167,7 +170,7 @@ pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(Fi
         return Ok(None);
     };
     let path = paths.token_file(number);
-    let opened = File::options().read(true).write(true).open(&path);
+    let opened = File::open(&path);
     Ok(if_there(opened, &path)?.map(|file| (file, path)))
 }
 

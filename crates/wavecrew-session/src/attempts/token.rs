@@ -15,7 +15,7 @@ impl Token {
     }
 
     /// The number of its file, as far as anybody's word goes.
-    pub(super) fn slot(&self) -> Option<u32> {
+    pub fn slot(&self) -> Option<u32> {
         u32::from_str_radix(self.0.split_once('-')?.0, 16).ok()
     }
 

@@ -18,9 +18,12 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+
+/// Bytes of a table that are read.
+const MAX_TABLE: u64 = 1 << 30;
 
 /// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
 pub fn save_rejected_edit(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionError> {
@@ -196,12 +199,18 @@ impl TableFile {
 
     fn read_state(&mut self, path: &Path) -> Result<TableState, SessionError> {
         match fs::metadata(path) {
+            // Something replaced it. Waiting for a pipe or a device would never end.
+            Ok(found) if !found.is_file() => return Ok(TableState::StillChanging),
             Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(TableState::Known),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::Absent),
             Err(error) => return Err(error).context("look at", path),
         }
-        let mut file = match File::open(path) {
+        let opened = File::options()
+            .read(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+            .open(path);
+        let mut file = match opened {
             Ok(file) => file,
             // An editor that removes before it replaces.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::StillChanging),
@@ -209,7 +218,10 @@ impl TableFile {
         };
         let stamp = stamp_of(&file, path)?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).context("read", path)?;
+        (&mut file)
+            .take(MAX_TABLE)
+            .read_to_end(&mut bytes)
+            .context("read", path)?;
         if stamp_of(&file, path)? != stamp {
             return Ok(TableState::StillChanging);
         }

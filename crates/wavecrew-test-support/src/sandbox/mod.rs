@@ -71,10 +71,19 @@ impl Sandbox {
             inherits_env: true,
         };
         let (cache, state) = (sandbox.beside("cache"), sandbox.beside("state"));
+        let folder = sandbox.root.path().to_owned();
         sandbox
+            // Scripted workers act as people and leave traces beside the project.
+            .env("WAVECREW_ALLOW_WRITE", folder)
             .env("XDG_CACHE_HOME", cache)
             .env("WAVECREW_STATE_DIR", state)
             .env("RUST_BACKTRACE", "0")
+    }
+
+    /// Workers may do only what their role allows, as in a project without settings.
+    #[must_use]
+    pub fn confined(self) -> Self {
+        self.env("WAVECREW_ALLOW_WRITE", "")
     }
 
     /// The table, without descriptions: the description of a task is the script of its worker.

@@ -1,37 +1,124 @@
-//! What was changed in a working copy since a commit. Asks git, changes nothing.
+//! What was changed in a working copy since a commit, also what a worker hides from git. Asks git, changes nothing.
 
+use super::file_kind::{FileKind, kind_of};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A working copy, and the commit that its work began with.
 pub struct Changes {
-    /// From its root, sorted.
-    pub files: Vec<String>,
+    /// From the project's folder, sorted.
+    pub files: Vec<FileChange>,
     /// The branch that is checked out; none with a detached head.
     pub branch: Option<String>,
+    /// Whether the history still begins with that commit.
+    pub continues: bool,
+}
+
+/// One changed file.
+pub struct FileChange {
+    pub path: String,
+    pub kind: FileKind,
+    /// What it was at the commit; `None` if there was none.
+    pub before: Option<String>,
+    /// What it is now; `None` if there is none.
+    pub after: Option<String>,
+}
+
+impl FileChange {
+    pub fn is_new(&self) -> bool {
+        self.before.is_none()
+    }
+
+    pub fn texts(&self) -> (&str, &str) {
+        (
+            self.before.as_deref().unwrap_or_default(),
+            self.after.as_deref().unwrap_or_default(),
+        )
+    }
+}
+
+impl Changes {
+    pub fn names(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.path.clone()).collect()
+    }
 }
 
 /// What differs from the commit, committed or not; `None` where there is no repository.
 pub fn since(folder: &Path, base: &str) -> Option<Changes> {
-    let tracked = git(folder, &["diff", "--name-only", "-z", base])?;
+    let tracked = git(
+        folder,
+        &["diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", base],
+    )?;
+    let below = git(folder, &["rev-parse", "--show-prefix"])?;
+    let below = below.trim_end_matches('\n');
+    let tracked = tracked.split('\0').filter(|name| !name.is_empty()).map(|name| {
+        name.strip_prefix(below).map_or_else(
+            || format!("{}{name}", "../".repeat(below.matches('/').count())),
+            str::to_owned,
+        )
+    });
     let fresh = git(folder, &["ls-files", "--others", "--exclude-standard", "-z"])?;
-    let names = tracked.split('\0').chain(fresh.split('\0'));
-    let ours = |name: &&str| !name.is_empty() && !Path::new(name).starts_with(WORKFLOW_FOLDER);
-    let mut files: Vec<String> = names.filter(ours).map(str::to_owned).collect();
-    files.sort_unstable();
-    files.dedup();
+    let fresh = fresh.split('\0').map(str::to_owned);
+    let ours = |name: &String| !name.is_empty() && !Path::new(name).starts_with(WORKFLOW_FOLDER);
+    let mut names: Vec<String> = tracked.chain(fresh).chain(hidden(folder)).filter(ours).collect();
+    names.sort_unstable();
+    names.dedup();
+    let change = |path: String| {
+        let before = git(folder, &["cat-file", "blob", &format!("{base}:./{path}")]);
+        let after = fs::read(folder.join(&path));
+        FileChange {
+            kind: kind_of(&path),
+            before,
+            after: after
+                .ok()
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            path,
+        }
+    };
+    let files = names
+        .into_iter()
+        .map(change)
+        .filter(|change| change.before != change.after || folder.join(&change.path).is_dir());
     let branch = git(folder, &["symbolic-ref", "-q", "--short", "HEAD"]);
     Some(Changes {
-        files,
+        files: files.collect(),
         branch: branch.map(|name| name.trim().to_owned()),
+        continues: git(folder, &["merge-base", "--is-ancestor", base, "HEAD"]).is_some(),
     })
 }
 
-/// What git prints; `None` when it fails.
+/// Files that git was told not to look at, and ignored files that act on tests.
+fn hidden(folder: &Path) -> Vec<String> {
+    let listed = git(folder, &["ls-files", "-v", "-z"]).unwrap_or_default();
+    let flagged = listed.split('\0').filter_map(|line| {
+        let (flag, name) = line.split_once(' ')?;
+        let is_hidden = flag == "S" || flag.chars().all(|c| c.is_ascii_lowercase());
+        is_hidden.then(|| name.to_owned())
+    });
+    let ignored = [
+        "ls-files",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "-z",
+    ];
+    let ignored = git(folder, &ignored).unwrap_or_default();
+    let acting = ignored
+        .split('\0')
+        .filter(|name| !name.ends_with('/') && kind_of(name) == FileKind::Settings);
+    flagged.chain(acting.map(str::to_owned)).collect()
+}
+
+/// What git prints; `None` when it fails. The settings of the repository cannot start programs.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     let output = Command::new("git")
+        // Nothing that a repository's settings name is run.
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
         .current_dir(folder)
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(words)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .output()

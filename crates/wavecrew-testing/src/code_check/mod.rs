@@ -1,8 +1,15 @@
-//! Checks changed code: something has changed, on the right branch, the project builds, and no test is worse off than before.
-//! Runs the project's own build and tests.
+//! Checks changed code: it does something, on the right branch, the project builds, and no test is worse off than before, also
+//! with the commands and tests of the base commit. Runs the project's own build and tests.
 
+mod base_run;
+mod commands;
+mod effect;
+mod file_kind;
 mod git_changes;
+mod plan_word;
 mod state_before;
+mod steered;
+mod test_changes;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use wavecrew_core::claim::owed_paths;
-use wavecrew_core::engine::Ledger;
+use wavecrew_core::claim::{ClaimCheck, Problem, Rule, TruthKind, owed_paths};
+use wavecrew_core::engine::{CheckOutcome, Ledger};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::LoopKind;
@@ -23,7 +30,12 @@ use wavecrew_measure::verify::{
 };
 use wavecrew_session::{SessionDir, atomic};
 
-use wavecrew_core::check_report::{CheckDetails, CheckReport};
+use base_run::BaseRun;
+use file_kind::FileKind;
+use git_changes::Changes;
+use plan_word::PlanWord;
+use wavecrew_core::check_report::{BASE_STATE, CheckDetails, CheckReport};
+use wavecrew_syntax::Grammar;
 
 /// The work of one attempt.
 pub struct CodeAttempt<'a> {
@@ -40,6 +52,10 @@ pub struct CodeAttempt<'a> {
     pub settings: &'a CommandSettings,
     /// For each command.
     pub timeout: Duration,
+    /// What the worker reported.
+    pub claims: &'a [(String, String)],
+    /// Hashes of states that this run has measured.
+    pub known_states: &'a [String],
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -64,16 +80,25 @@ impl CodeAttempt<'_> {
 
 /// Checks code that a worker changed: nothing may be worse than before.
 pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError> {
-    let found = match build_and_test(case)? {
+    let mut found = match build_and_test(case)? {
         Ok(found) => found,
         Err(refused) => return Ok(refused),
     };
     // Work that was sent back as a whole may have had nothing wrong in this part.
     let again = case.ledger.task(case.task).rework.is_some();
-    if found.files.as_ref().is_some_and(Vec::is_empty) && !again {
+    if found
+        .changes
+        .as_ref()
+        .is_some_and(|changes| changes.files.is_empty())
+        && !again
+    {
         return Ok(CheckReport::contradicted(
             "Nothing was changed: there is no work to take over",
         ));
+    }
+    if let Some(changes) = found.changes.as_ref().filter(|_| !again) {
+        let problems = effect::problems(changes, &found.word);
+        found.problems.extend(problems);
     }
     let complaint = found.complaint();
     Ok(found.report(case, complaint))
@@ -129,9 +154,13 @@ struct CodeState {
     base: Option<String>,
     branch: Option<String>,
     /// `None` where nobody can tell.
-    files: Option<Vec<String>>,
+    changes: Option<Changes>,
+    word: PlanWord,
     after: ProjectState,
     comparison: Comparison,
+    problems: Vec<Problem>,
+    /// The hash of the kept state before.
+    before: Option<String>,
 }
 
 /// Builds and tests the work, unless it is on the wrong branch.
@@ -153,25 +182,67 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
     let folder = case.folder.canonicalize()?;
     let commands = verify::find_commands(&folder, case.settings);
     let after = verify::run(&commands, &folder, &runner)?;
-    let before = match base.filter(|_| needs_the_past(&after)) {
-        Some(base) => {
-            let id = case.ledger.plan().id(case.task);
-            state_before::at(case.session, case.project, base, id, case.settings, &runner)?
+    let word = PlanWord::of(case);
+    let mut problems = Vec::new();
+    let mut as_it_was = None;
+    if let (Some(base), Some(changes)) = (base, &changes) {
+        if !changes.continues {
+            let text = format!(
+                "the history of the worktree was rewritten: it does not contain its base commit {base} any more"
+            );
+            problems.push(Problem::new(Rule::History, text));
         }
+        problems.extend(commands::problems(changes, &word, &folder, base));
+        problems.extend(test_changes::problems(changes, &word));
+        as_it_was = BaseRun::wanted(changes, &word, &folder, base, &problems);
+    }
+    problems.extend(test_changes::figures(&folder, case.claims, passed(&after)));
+    let before = match base.filter(|_| needs_the_past(&after) || as_it_was.is_some()) {
+        Some(base) => state_before::at(case, base, &runner)?,
         None => None,
     };
-    let before = before.unwrap_or(ProjectState {
-        setup: None,
-        build: None,
-        tests: SuiteResult::None,
-    });
+    let (before, hash) = match before {
+        Some(before) => (before.state, Some(before.hash)),
+        None => (NOTHING_KNOWN, None),
+    };
+    if let (Some(run), Some(base), Some(changes), true) = (as_it_was, base, &changes, hash.is_some()) {
+        problems.extend(run.problem(case, base, changes, &word, &before, &after, &runner)?);
+    }
+    let mut comparison = verify::compare(&before, &after);
+    if let Some(changes) = &changes {
+        // What became of tests in these files is read from their syntax trees.
+        let is_read = |name: &String| {
+            changes.files.iter().any(|change| {
+                change.kind == FileKind::Test
+                    && Grammar::of(Path::new(&change.path)).is_some()
+                    && name.starts_with(&change.path)
+            })
+        };
+        comparison.lost.retain(|name| !is_read(name));
+    }
     Ok(Ok(CodeState {
-        comparison: verify::compare(&before, &after),
+        comparison,
         base: base.map(str::to_owned),
         branch: tree.map(|tree| tree.branch.clone()),
-        files: changes.map(|changes| changes.files),
+        changes,
+        word,
         after,
+        problems,
+        before: hash,
     }))
+}
+
+const NOTHING_KNOWN: ProjectState = ProjectState {
+    setup: None,
+    build: None,
+    tests: SuiteResult::None,
+};
+
+fn passed(state: &ProjectState) -> Option<usize> {
+    match &state.tests {
+        SuiteResult::Measured { tests } => Some(tests.len()),
+        SuiteResult::None | SuiteResult::NotRun | SuiteResult::Command { .. } => None,
+    }
 }
 
 /// Runs the tests that the session's changes affect, where they can run alone. `None` when enough of them pass.
@@ -186,7 +257,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     else {
         return Ok(None);
     };
-    let files: Vec<PathBuf> = changes.files.iter().map(|file| folder.join(file)).collect();
+    let files: Vec<PathBuf> = changes.files.iter().map(|file| folder.join(&file.path)).collect();
     let concerned = |project: &Project| {
         let tests = verify::affected_tests(project, &files);
         (!tests.is_empty()).then_some(tests)
@@ -199,13 +270,8 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     if share_of_green(&tests).is_none_or(|rate| rate >= wanted) {
         return Ok(None);
     }
-    let id = case.ledger.plan().id(case.task);
-    let before = state_before::at(case.session, case.project, base, id, case.settings, &runner)?;
-    if let Some(ProjectState {
-        tests: SuiteResult::Measured { tests: before },
-        ..
-    }) = before
-    {
+    let before = state_before::at(case, base, &runner)?.map(|before| before.state.tests);
+    if let Some(SuiteResult::Measured { tests: before }) = before {
         // What failed before is counted with all the others.
         tests.retain(|id, _| !matches!(before.get(id), Some(TestResult::Failed { .. })));
     }
@@ -285,13 +351,31 @@ impl CodeState {
         if let Some(rate) = self.pass_rate() {
             facts.insert("pass_rate".to_owned(), two_decimals(rate));
         }
-        if let Some(files) = &self.files {
-            facts.insert("files_changed".to_owned(), files.len().to_string());
+        if let Some(changes) = &self.changes {
+            facts.insert("files_changed".to_owned(), changes.files.len().to_string());
         }
-        self.write_record(case, complaint.is_none());
+        if let Some(hash) = &self.before {
+            facts.insert(BASE_STATE.to_owned(), hash.clone());
+        }
+        let mut problems = self.problems.clone();
+        TruthKind::named("code").keep(&mut problems);
+        let mut claim = ClaimCheck::default();
+        for problem in &problems {
+            claim.add("", problem);
+        }
+        self.write_record(case, complaint.is_none() && claim.has_no_problems());
+        let doubt = claim.doubts().unwrap_or_default();
+        if !claim.has_no_problems() {
+            let CheckOutcome::SendBack(reason) = claim.outcome() else {
+                unreachable!("there are problems that the worker can fix");
+            };
+            let more = complaint.map(|complaint| format!("; {complaint}"));
+            return CheckReport::send_back(reason + &more.unwrap_or_default());
+        }
         let details = CheckDetails {
             verdict,
             facts,
+            doubt,
             ..CheckDetails::default()
         };
         match complaint {
@@ -308,7 +392,7 @@ impl CodeState {
             "attempt": case.attempt,
             "base": self.base,
             "branch": self.branch,
-            "files": self.files,
+            "files": self.changes.as_ref().map(Changes::names),
             "accepted": accepted,
             "verified": !self.comparison.unverified,
             "pass_rate": self.pass_rate(),

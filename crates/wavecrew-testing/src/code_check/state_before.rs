@@ -1,15 +1,15 @@
 //! The state of a project before the work: its build and tests, run once in a copy of the commit and stored in the session.
 
-use super::git_changes::git;
+use super::CodeAttempt;
+use super::git_changes::{FileChange, git};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use wavecrew_core::claim::content_hash;
 use wavecrew_measure::TestId;
 use wavecrew_measure::run::{MeasureError, Runner};
-use wavecrew_measure::verify::{
-    self, CommandOutcome, CommandSettings, ProjectState, SuiteResult, TestResult,
-};
-use wavecrew_session::{SessionDir, atomic};
+use wavecrew_measure::verify::{self, CommandOutcome, ProjectState, SuiteResult, TestResult};
+use wavecrew_session::atomic;
 
 /// A state as it is kept.
 #[derive(Serialize, Deserialize)]
@@ -47,33 +47,69 @@ enum KeptWent {
     Aside,
 }
 
-/// The state at a commit; nothing is known where no copy can be made.
-pub fn at(
-    session: &SessionDir,
-    project: &Path,
-    base: &str,
-    task: &str,
-    settings: &CommandSettings,
-    runner: &Runner,
-) -> Result<Option<ProjectState>, MeasureError> {
-    let file = session.state_at_commit(base);
+/// The state at a commit, and the hash of the file that keeps it.
+pub struct StateBefore {
+    pub state: ProjectState,
+    pub hash: String,
+}
+
+/// The state at a commit; nothing is known where no copy can be made. A kept state counts only if the run knows its hash: the
+/// file lies where workers can write.
+pub fn at(case: &CodeAttempt<'_>, base: &str, runner: &Runner) -> Result<Option<StateBefore>, MeasureError> {
+    let settings = case.settings;
+    let file = case.session.state_at_commit(base);
     let given = [&settings.setup, &settings.build, &settings.test].map(Clone::clone);
-    let kept = fs::read(&file)
-        .ok()
-        .and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
-    if let Some(kept) = kept.filter(|kept| kept.given == given) {
-        return Ok(Some(kept.found.into()));
+    let bytes = fs::read(&file).unwrap_or_default();
+    let hash = content_hash(&bytes);
+    if case.known_states.contains(&hash)
+        && let Ok(kept) = serde_json::from_slice::<Kept>(&bytes)
+        && kept.given == given
+    {
+        let state = kept.found.into();
+        return Ok(Some(StateBefore { state, hash }));
     }
-    let Some(copy) = Copy::of(project, base, session.base_copy(task)) else {
+    let Some(copy) = Copy::of(case, base) else {
         return Ok(None);
     };
-    let commands = verify::find_commands(&copy.folder, settings);
-    let state = verify::run(&commands, &copy.folder, runner)?;
+    let folder = copy.project_folder();
+    let state = verify::run(&verify::find_commands(&folder, settings), &folder, runner)?;
     let found = Found::from(&state);
     let text = serde_json::to_vec(&Kept { given, found }).expect("plain data");
     // Without it, the next one finds out for itself.
     let _ = atomic::write_volatile(&file, &text);
-    Ok(Some(state))
+    let hash = content_hash(&text);
+    Ok(Some(StateBefore { state, hash }))
+}
+
+/// The state of the base commit with these files of the worker: the commands and tests as they were, on the new code.
+pub fn with_files(
+    case: &CodeAttempt<'_>,
+    base: &str,
+    files: &[&FileChange],
+    runner: &Runner,
+) -> Result<Option<ProjectState>, MeasureError> {
+    let Some(copy) = Copy::of(case, base) else {
+        return Ok(None);
+    };
+    let folder = copy.project_folder();
+    for change in files {
+        let target = folder.join(&change.path);
+        let done = match fs::read(case.folder.join(&change.path)) {
+            Ok(bytes) => {
+                let parent = target.parent().map_or(Ok(()), fs::create_dir_all);
+                parent.and_then(|()| fs::write(&target, bytes))
+            }
+            Err(_) => fs::remove_file(&target),
+        };
+        if done.is_err() && change.after.is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(verify::run(
+        &verify::find_commands(&folder, case.settings),
+        &folder,
+        runner,
+    )?))
 }
 
 /// A copy of a commit, gone when it is dropped.
@@ -83,13 +119,26 @@ struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    fn of(project: &'a Path, base: &str, folder: PathBuf) -> Option<Self> {
-        let copy = Self { project, folder };
+    fn of(case: &CodeAttempt<'a>, base: &str) -> Option<Self> {
+        let task = case.ledger.plan().id(case.task);
+        let copy = Self {
+            project: case.project,
+            folder: case.session.base_copy(task),
+        };
         // One that a run left which was ended.
         copy.remove();
         let folder = copy.folder.to_str()?;
-        git(project, &["worktree", "add", "--detach", "--force", folder, base])?;
+        git(
+            copy.project,
+            &["worktree", "add", "--detach", "--force", folder, base],
+        )?;
         Some(copy)
+    }
+
+    /// The project may lie below the root of its repository.
+    fn project_folder(&self) -> PathBuf {
+        let below = git(self.project, &["rev-parse", "--show-prefix"]).unwrap_or_default();
+        self.folder.join(below.trim_end())
     }
 
     fn remove(&self) {

@@ -17,6 +17,8 @@ pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
 /// What git printed; `None` when it failed.
 pub fn run(project: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
     let output = Command::new("git")
+        // Nothing that a repository's settings name is run.
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
         .current_dir(project)
         .args(args)
         .stdin(Stdio::null())

@@ -35,6 +35,12 @@ pub struct Args {
     /// The columns that the worker reported
     #[arg(long)]
     report: PathBuf,
+    /// The commit that the session began with
+    #[arg(long)]
+    base: Option<String>,
+    /// Hashes of states of base commits that this run has measured
+    #[arg(long)]
+    known_state: Vec<String>,
     #[command(flatten)]
     verify: Verify,
 }
@@ -81,9 +87,7 @@ impl Args {
     }
 
     fn check_suite(&self, view: &SessionView, task: TaskIx, check: Check) -> Result<CheckReport, Failure> {
-        let text = std::fs::read(&self.report).unwrap_or_default();
-        let claims: BTreeMap<String, String> = serde_json::from_slice(&text).unwrap_or_default();
-        let claims: Vec<(String, String)> = claims.into_iter().collect();
+        let claims = self.claims();
         let attempt = Attempt {
             session: &self.session,
             ledger: &view.ledger,
@@ -94,6 +98,13 @@ impl Args {
         };
         let mut environment = testing::open_environment(&self.session)?;
         Ok(check::run_check(&mut environment, &attempt, check))
+    }
+
+    /// The columns that the worker reported.
+    fn claims(&self) -> Vec<(String, String)> {
+        let text = std::fs::read(&self.report).unwrap_or_default();
+        let claims: BTreeMap<String, String> = serde_json::from_slice(&text).unwrap_or_default();
+        claims.into_iter().collect()
     }
 
     fn check_code(
@@ -107,12 +118,14 @@ impl Args {
             session: &view.dir,
             project: &self.project,
             folder: &folder,
-            base: view.info.as_ref().and_then(|info| info.base_commit.as_deref()),
+            base: self.base.as_deref(),
             ledger: &view.ledger,
             task,
             attempt: self.attempt,
             settings: &self.verify.settings(),
             timeout: self.verify.limit(),
+            claims: &self.claims(),
+            known_states: &self.known_state,
         })
         .map_err(|error| Failure::input(error.to_string()))
     }

@@ -8,6 +8,7 @@ mod cancel;
 mod check;
 mod completions;
 mod discover;
+mod doctor;
 mod export;
 mod init;
 mod issues;
@@ -99,6 +100,7 @@ verbs! {
     Export(export),
     Measure(measure),
     Agents(agents),
+    Doctor(doctor),
     Teams(teams),
     Init(init),
     Mcp(mcp),
@@ -156,7 +158,15 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Change", &["cancel", "archive", "export", "issues"]),
     (
         "Set up",
-        &["init", "agents", "teams", "mcp", "skills", "completions"],
+        &[
+            "init",
+            "agents",
+            "doctor",
+            "teams",
+            "mcp",
+            "skills",
+            "completions",
+        ],
     ),
     ("For workers", &["report", "discover", "msg", "wisdom", "ask"]),
 ];

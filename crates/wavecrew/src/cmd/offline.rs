@@ -7,7 +7,6 @@ use crate::global::Global;
 use crate::show;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 use wavecrew_testgen::{Framework, GenerateError, Imports, Priorities, Progress, Request, generate};
 
@@ -127,10 +126,8 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The commit that the tests record, where there is one.
 fn commit(root: &Path) -> Option<String> {
-    let output = Command::new("git")
+    let output = wavecrew_run::worktree::git_command(root)
         .args(["rev-parse", "--short", "HEAD"])
-        .current_dir(root)
-        .stdin(Stdio::null())
         .output()
         .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

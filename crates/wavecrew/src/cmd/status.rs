@@ -191,6 +191,8 @@ fn task_json(view: &SessionView, task: TaskIx) -> Value {
         row.insert("checked".into(), state.result.verdict.as_str().into());
         if !state.result.doubt.is_empty() {
             row.insert("doubt".into(), state.result.doubt.as_str().into());
+            // The table has no column of its own for it.
+            row.insert("error".into(), state.result.error.as_str().into());
         }
     }
     if !state.spent.is_nothing() {

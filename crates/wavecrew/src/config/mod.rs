@@ -1,5 +1,6 @@
 //! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
 
+mod sandbox;
 mod spending;
 mod verify;
 
@@ -17,6 +18,7 @@ use toml::de::{DeTable, DeValue};
 use wavecrew_agents::{AgentSetting, AgentSettings, cli};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::TeamProblem;
+use wavecrew_run::sandbox::SandboxSettings;
 
 pub const FILE: &str = "wavecrew.toml";
 
@@ -41,6 +43,8 @@ pub struct Config {
     pub agents: AgentSettings,
     /// How the project is built and tested.
     pub verify: Verify,
+    /// How workers are confined.
+    pub sandbox: SandboxSettings,
 }
 
 /// Limits that replace those of every team.
@@ -97,7 +101,7 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 10] = [
+        const KEYS: [&str; 11] = [
             "agent",
             "role_agents",
             "concurrency",
@@ -108,6 +112,7 @@ impl Config {
             "pools",
             "agents",
             "verify",
+            "sandbox",
         ];
         for (key, value) in root {
             match &**key.get_ref() {
@@ -128,6 +133,7 @@ impl Config {
                     ),
                 },
                 "agents" => self.agents = agents(value, reader),
+                "sandbox" => self.sandbox = sandbox::read(value, reader),
                 unknown => reader.unknown(key, unknown, "", &KEYS),
             }
         }

@@ -34,11 +34,7 @@ pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
 }
 
 fn git(project: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    command
-        .current_dir(project)
-        .args(args)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
+    let mut command = wavecrew_run::worktree::git_command(project);
+    command.args(args).stderr(Stdio::null());
     command
 }

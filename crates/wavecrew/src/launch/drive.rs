@@ -1,6 +1,7 @@
 //! Drives an open session to its end: reporter, questions, guardian, and what follows a finished run.
 
 use super::flags::pools;
+use super::sandbox::{sandbox_settings, sandbox_summary};
 use super::{Launch, apply, builds, issues, questions};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
@@ -25,6 +26,7 @@ impl Launch<'_> {
             ..
         } = self;
         terminal::hand_over_interrupts();
+        global.note(&format!("Sandbox {}", sandbox_summary(config)));
         let mut screen = report::for_run(global, &session.dir, &session.info);
         let person = flags.may_ask(global);
         if flags.attached {
@@ -46,6 +48,7 @@ impl Launch<'_> {
             check_program: check_command(config)?,
             pools: pools(engine.agents(), config),
             agent_settings: config.agents.clone(),
+            sandbox: sandbox_settings(config, &flags.allow_write, &session.project)?,
         };
         let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
         let (ending, ledger) = Driver::run(session, engine, surface, guardian)
@@ -109,6 +112,10 @@ pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
             message: error.to_string(),
             help: format!("{}; then {resume}", hint::complete(&error.help())),
         },
+        DriveError::NoSandbox(reason) => Failure::with_help(
+            reason.clone(),
+            "run `wavecrew doctor` to see what is missing, or set `sandbox = \"auto\"` in wavecrew.toml",
+        ),
         DriveError::Process(_) | DriveError::GuardianLost => Failure::Disk {
             message: error.to_string(),
             help: resume,

@@ -78,6 +78,9 @@ pub struct RunFlags {
     /// the `workspace` of each role in the team file]
     #[arg(long, value_name = "WHERE", help_heading = RUNNING, hide_short_help = true)]
     pub isolation: Option<isolation::IsolationFlag>,
+    /// Let workers change this file or folder too, whatever their role
+    #[arg(long, value_name = "PATH", help_heading = RUNNING, hide_short_help = true)]
+    pub allow_write: Vec<PathBuf>,
     #[command(flatten)]
     pub budget: budget::BudgetFlags,
 }

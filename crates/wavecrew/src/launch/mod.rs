@@ -13,6 +13,7 @@ pub mod issues;
 mod questions;
 pub mod record;
 mod resume;
+mod sandbox;
 mod start;
 pub mod testing;
 pub mod testing_setup;
@@ -20,6 +21,7 @@ pub mod testing_setup;
 pub use drive::{CHECK_COMMAND, own_commands};
 pub use flags::{RunArgs, RunFlags, project_options};
 pub use resume::ResumeOptions;
+pub use sandbox::sandbox_settings;
 
 use crate::clock;
 use crate::config::Config;

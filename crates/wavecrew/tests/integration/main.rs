@@ -4,6 +4,7 @@
 mod agents;
 mod crash;
 mod documents;
+mod escape;
 mod lifecycle;
 mod mcp;
 mod measure;

@@ -7,7 +7,7 @@ use interactive::ClaudeProtocol;
 use serde_json::{Value, json};
 use wavecrew_core::id::ExecMode;
 
-use super::{AcpCommand, AgentCli, Facts, Features, LoginFile};
+use super::{AcpCommand, AgentCli, Facts, Features, LoginFile, StatePlace};
 use crate::launch::{Launch, Request, Stdin, mcp_servers};
 use crate::stream::ParserState;
 use crate::stream::stream_json::{self, Dialect, SUMMARY};
@@ -38,6 +38,20 @@ static FACTS: Facts = Facts {
         ".claude",
         ".credentials.json",
     )],
+    state: &[
+        StatePlace::new(
+            "CLAUDE_CONFIG_DIR",
+            ".claude",
+            "",
+            "conversations to resume, its login, settings",
+        ),
+        StatePlace::new(
+            "",
+            ".claude.json",
+            "",
+            "counts of starts and accepted terms; read at every start",
+        ),
+    ],
     acp: AcpCommand::Program("claude-agent-acp"),
     ..Facts::BASE
 };

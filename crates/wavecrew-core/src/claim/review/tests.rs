@@ -144,6 +144,11 @@ fn only_a_line_that_says_just_none_says_that_there_are_no_findings() {
         ("Nothing works", false),
         ("No problem is as bad as a.py:12", false),
         ("- a.py:12 is wrong\n- none", false),
+        ("None in app/store.py.", true),
+        (
+            "I read app/store.py and tests/test_store.py and have nothing to object to.",
+            true,
+        ),
         ("-12 is no valid index in a.py", false),
     ] {
         let problems = problems(&review("APPROVE", findings), &rules());

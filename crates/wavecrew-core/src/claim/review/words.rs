@@ -211,9 +211,10 @@ fn says_so_in_other_words(line: &str) -> bool {
             line.contains(*word)
         }
     };
-    IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase))
+    // Who names a file may have read it; who names a line of it has found something there.
+    (IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase)) || line.starts_with("none in "))
         && !MORE.iter().any(has)
-        && place(line).is_none()
+        && place(line).is_none_or(|(_, at)| at.is_empty())
 }
 
 /// A file, and a line of it, that a text names: `app/a.py:12`.

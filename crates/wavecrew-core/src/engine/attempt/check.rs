@@ -160,6 +160,12 @@ impl Engine {
         attempt.checks += 1;
         let (task, runs) = (attempt.task, attempt.checks);
         let Some(short) = findings.shortfall else {
+            if !findings.doubt.is_empty() {
+                if self.ask_about(worker, &findings.doubt) {
+                    return;
+                }
+                self.doubted(worker, &findings.doubt);
+            }
             return self.finish(worker, report, findings.verdict);
         };
         let limits = self.repair_limits(self.ledger.plan().role(task));
@@ -190,7 +196,12 @@ impl Engine {
                     format!("Still short after {rounds} rounds of repair: {short}"),
                 );
             }
-            OnLimit::Fail | OnLimit::Accept => self.finish(worker, report, findings.verdict),
+            OnLimit::Fail | OnLimit::Accept => {
+                if !findings.doubt.is_empty() {
+                    self.doubted(worker, &findings.doubt);
+                }
+                self.finish(worker, report, findings.verdict);
+            }
         }
     }
 

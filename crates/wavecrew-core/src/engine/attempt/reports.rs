@@ -255,7 +255,7 @@ impl Engine {
     }
 
     /// Asks the worker about something that is in doubt; false when it was asked before or cannot be asked.
-    fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
+    pub(super) fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
         let message = format!(
             "Your work cannot be verified as it is: {reason}\n\
              Correct this and report again. If it is right as it is, report again unchanged: it then counts as \

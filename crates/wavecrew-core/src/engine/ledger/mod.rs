@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
-use task::state_of_row;
+use task::{UNVERIFIED, state_of_row};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
@@ -175,6 +175,9 @@ impl Ledger {
             "wave" => Cow::Owned(self.plan.wave(task).to_string()),
             "status" => Cow::Borrowed(state.result.status.as_str()),
             "findings" => Cow::Borrowed(&state.result.findings),
+            "error" if state.result.error.is_empty() && !state.result.doubt.is_empty() => {
+                Cow::Owned(format!("{UNVERIFIED}{}", state.result.doubt))
+            }
             "error" => Cow::Borrowed(&state.result.error),
             name if self.team.output_columns().any(|output| output.name == name) => {
                 Cow::Borrowed(output(&state.result, name))

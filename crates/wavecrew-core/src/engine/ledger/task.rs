@@ -244,6 +244,9 @@ pub enum TaskProgress {
     Done,
 }
 
+/// How the column `error` of a completed task begins when something about it is in doubt.
+pub(super) const UNVERIFIED: &str = "unverified: ";
+
 /// The state that a row gives: a row with a result is done, unverified; any other is pending.
 pub(super) fn state_of_row(team: &Team, plan: &Plan, task: TaskIx) -> TaskState {
     let status = Status::parse(plan.cell(task, "status")).unwrap_or_default();
@@ -254,13 +257,20 @@ pub(super) fn state_of_row(team: &Team, plan: &Plan, task: TaskIx) -> TaskState 
         .output_columns()
         .map(|column| (column.name.clone(), plan.cell(task, &column.name).to_owned()))
         .filter(|(_, value)| !value.is_empty());
+    let error = plan.cell(task, "error");
+    // The column of a completed task holds what is in doubt about it.
+    let (error, doubt) = match error.strip_prefix(UNVERIFIED) {
+        Some(doubt) if status == Status::Completed => ("", doubt),
+        Some(_) | None => (error, ""),
+    };
     TaskState {
         progress: TaskProgress::Done,
         result: TaskResult {
             status,
             findings: plan.cell(task, "findings").to_owned(),
             outputs: outputs.collect(),
-            error: plan.cell(task, "error").to_owned(),
+            error: error.to_owned(),
+            doubt: doubt.to_owned(),
             ..TaskResult::default()
         },
         ..TaskState::default()

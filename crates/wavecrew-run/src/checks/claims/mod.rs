@@ -19,7 +19,7 @@ use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 
 /// Checks a claim of success; with the outcome comes what is in doubt. `beside` reads a file of merged work that is not in
-/// the checkout.
+/// the checkout; `started_from` is the commit that the work began with.
 pub fn check(
     session_dir: &Path,
     project_dir: &Path,
@@ -28,13 +28,14 @@ pub fn check(
     task: TaskIx,
     outputs: &[(String, String)],
     beside: &dyn Fn(&str) -> Option<Vec<u8>>,
+    started_from: Option<&str>,
 ) -> (CheckOutcome, Option<String>) {
     let owed_paths = owed_paths(team, plan, task);
     let context = document_context(team, plan, task);
     let mut findings = owed_files::check(session_dir, project_dir, &owed_paths, context);
     let paths = wavecrew_core::claim::reported_paths(team, outputs);
     reported_paths::check(session_dir, project_dir, &owed_paths, paths, &mut findings);
-    commits::check(project_dir, team, outputs, &mut findings);
+    commits::check(project_dir, team, outputs, started_from, &mut findings);
     // The content is checked once everything is there.
     if findings.has_no_problems() {
         let sources = review::Sources {

@@ -96,6 +96,7 @@ impl Args {
             .map_err(|error| Failure::input(format!("--limits is not readable: {error}")))?;
         let options = JobOptions {
             options: launch::project_options(&config),
+            sandbox: launch::sandbox_settings(&config, &[], project)?,
             pools: config.pools,
             limits,
             agent_settings: config.agents,

@@ -71,7 +71,7 @@ fn implementers_that_change_the_same_file_conflict_in_the_merge() {
     for task in ["IMPL-001", "IMPL-002"] {
         sandbox.worker(
             task,
-            r##"echo "# by $task" >> app/cli/__init__.py; echo done > "$session/artifacts/$task-report.md"; report done"##,
+            r##"echo "BY = '$task'" >> app/cli/__init__.py; echo done > "$session/artifacts/$task-report.md"; report done"##,
         );
     }
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);
@@ -79,7 +79,7 @@ fn implementers_that_change_the_same_file_conflict_in_the_merge() {
     sandbox.expect_cell("IMPL-002", "error", "merge conflict in app/cli/__init__.py");
     assert_eq!(sandbox.cell("IMPL-003", "status"), "skipped");
     let text = sandbox.text("app/cli/__init__.py");
-    assert!(text.ends_with("# by IMPL-001\n"), "{text}");
+    assert!(text.ends_with("BY = 'IMPL-001'\n"), "{text}");
 }
 
 #[test]

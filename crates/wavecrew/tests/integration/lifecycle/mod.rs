@@ -16,6 +16,7 @@ mod specification;
 mod team_sandbox;
 mod terminal;
 mod truth;
+mod truth_code;
 mod verify;
 
 pub use team_sandbox::example;

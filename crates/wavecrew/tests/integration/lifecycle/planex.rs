@@ -79,7 +79,7 @@ fn a_broken_test_is_sent_back_and_repaired() {
     let broken = "echo 'def count(store): return 0' > app/cli/count.py; \
         sed -i 's/added/put/' app/cli/__init__.py; report done";
     sandbox.worker("EXEC-001.1.1", broken).worker(
-        "EXEC-001.1.2",
+        "EXEC-001",
         "sed -i 's/put/added/' app/cli/__init__.py; report repaired",
     );
     sandbox.run_planex().expect_exit(0);

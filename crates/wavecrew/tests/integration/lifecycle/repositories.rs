@@ -72,7 +72,7 @@ fn workers_have_the_submodules() {
     // The commit of a submodule is not for workers to change.
     sandbox.worker(
         "EXEC-002",
-        "cd vendor/library; echo x = 2 > lib.py; git -c user.name=W -c user.email=w@example.com commit -q -a -m other; cd ../..; echo > app/cli/more.py; report moved",
+        "cd vendor/library; echo x = 2 > lib.py; git -c user.name=W -c user.email=w@example.com commit -q -a -m other; cd ../..; echo y = 1 > app/cli/more.py; report moved",
     );
     sandbox.run_planex().expect_exit(1);
     assert_eq!(

@@ -12,6 +12,7 @@ cp "$WAVECREW_PROMPT_FILE" "FOLDER/prompts/$WAVECREW_TASK.$WAVECREW_ATTEMPT.$WAV
 session=$WAVECREW_SESSION_DIR
 task=$WAVECREW_TASK
 report() { printf '{"id":"%s","status":"completed","findings":"%s"%s}\n' "$task" "$1" "${2:+,$2}"; }
+[ -f "FOLDER/workers/shared" ] && . "FOLDER/workers/shared"
 for worker in "$task.$WAVECREW_ATTEMPT.$WAVECREW_TURN" "$task.$WAVECREW_ATTEMPT" "$task"; do
   if [ -f "FOLDER/workers/$worker" ]; then
     . "FOLDER/workers/$worker"

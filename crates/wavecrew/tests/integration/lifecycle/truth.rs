@@ -35,15 +35,23 @@ fn outcome(case: &Case) -> (String, String, String) {
     } else {
         TeamSandbox::lifecycle()
     };
-    let mut script = String::new();
+    let (mut script, mut earlier) = (String::new(), String::new());
     for (path, text) in &case.files {
+        // Requirements are the work of an earlier task.
+        let is_earlier = case.task != "DRAFT-002" && path == "spec/requirements.md";
         let _ = writeln!(
-            script,
+            if is_earlier { &mut earlier } else { &mut script },
             "mkdir -p \"$(dirname \"$session/{path}\")\"\ncat > \"$session/{path}\" <<'END_OF_FILE'\n{text}\nEND_OF_FILE"
         );
     }
     let _ = writeln!(script, "cat <<'END_OF_REPORT'\n{}\nEND_OF_REPORT", case.report);
     sandbox.worker(&case.task, &script);
+    if !earlier.is_empty() {
+        sandbox.worker(
+            "DRAFT-002",
+            &format!("{earlier}report 'the requirements are written'"),
+        );
+    }
     match (case.team.as_str(), case.suite) {
         ("planex", _) => sandbox.run_planex(),
         (_, "checkpoint") => sandbox.run_pipeline("spec-only"),

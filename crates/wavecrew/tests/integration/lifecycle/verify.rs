@@ -18,16 +18,20 @@ fn configured_commands_replace_detected_ones() {
         "echo broken > STATE; printf '[verify]\\ntest = \"true\"\\n' > {}; report done",
         settings.display()
     );
-    sandbox.worker("EXEC-001.1.1", &cheat).worker(
-        "EXEC-001.1.2",
-        "echo repaired > STATE; echo more > more; report repaired",
-    );
+    sandbox
+        .worker("EXEC-001.1.1", &cheat)
+        .worker("EXEC-001.1.2", "report done")
+        .worker(
+            "EXEC-001",
+            "echo repaired > STATE; echo more > more; report repaired",
+        );
     for task in ["EXEC-002", "EXEC-003"] {
         sandbox.worker(task, "echo $task > only-$task; report done");
     }
     sandbox.run_planex().expect_exit(0);
+    sandbox.expect_prompt("EXEC-001.1.2", &["may not change: `wavecrew.toml`"]);
     sandbox.expect_prompt(
-        "EXEC-001.1.2",
+        "EXEC-001.1.3",
         &["failing since the change: grep -qx repaired STATE"],
     );
     let record: Value = sandbox.json("builds/ISS-20260308-000001.json");

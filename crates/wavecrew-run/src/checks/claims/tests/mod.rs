@@ -135,6 +135,7 @@ impl Sandbox {
             TaskIx(0),
             &outputs,
             &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
+            None,
         );
         match outcome {
             CheckOutcome::Confirmed { .. } if doubts.is_some() => {

@@ -121,6 +121,7 @@ fn a_session_reached_by_a_link() {
         TaskIx(0),
         &outputs,
         &|_| None,
+        None,
     );
     assert!(
         matches!(

@@ -83,7 +83,7 @@ fn fate(case: &Case) -> (Fate, String) {
         return (Fate::Refused, why);
     }
     let outputs: Vec<(String, String)> = report.outputs.iter().chain(&report.facts).cloned().collect();
-    let (outcome, doubts) = check(&session, &project, &team, &plan, task, &outputs, &|_| None);
+    let (outcome, doubts) = check(&session, &project, &team, &plan, task, &outputs, &|_| None, None);
     let role = team.role(plan.role(task));
     let leaves_more = role.is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
     let doubts = doubts.or_else(|| {

@@ -1,0 +1,242 @@
+//! Opens files in places that workers can write. A worker may put anything there under any name: a link to a file of the
+//! person, a pipe that nobody writes to, a device, a file of many gigabytes, a folder. Nothing of that may make the
+//! coordinator hang, follow, overwrite or run out of memory, so only regular files are opened, below a folder that the
+//! worker cannot replace, and only so much of them is read.
+
+use crate::error::{IoContext, SessionError};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What is found under a name that a worker may have taken.
+#[derive(Debug)]
+pub enum Found<T> {
+    Regular(T),
+    Nothing,
+    /// Anything else. Nobody of ours puts such a thing there.
+    Foreign,
+}
+
+impl<T> Found<T> {
+    pub fn regular(self) -> Option<T> {
+        match self {
+            Self::Regular(found) => Some(found),
+            Self::Nothing | Self::Foreign => None,
+        }
+    }
+}
+
+/// Opens `path`, whose last `below` components may be the worker's. Never waits, and follows no link among them.
+fn open(path: &Path, below: usize, flags: OFlags) -> io::Result<Found<File>> {
+    let folder = path.ancestors().nth(below).unwrap_or(path);
+    let name: PathBuf = path.strip_prefix(folder).unwrap_or(path).to_owned();
+    let mode = Mode::from_raw_mode(0o600);
+    let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let opened = openat(
+        CWD,
+        folder,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .and_then(|folder| open_beneath(&folder, &name, flags | safe, mode));
+    match opened {
+        Ok(file) => {
+            let file = File::from(file);
+            let is_file = file.metadata()?.is_file();
+            Ok(if is_file {
+                Found::Regular(file)
+            } else {
+                Found::Foreign
+            })
+        }
+        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Err(Errno::LOOP | Errno::XDEV | Errno::ISDIR | Errno::NOTDIR | Errno::NXIO | Errno::NODEV) => {
+            Ok(Found::Foreign)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_beneath(folder: &OwnedFd, name: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mode_or_none = if flags.contains(OFlags::CREATE) {
+        mode
+    } else {
+        Mode::empty()
+    };
+    match openat2(folder, name, flags, mode_or_none, resolve) {
+        // A kernel before 5.6, or a filter of system calls: at least the last component is no link.
+        Err(Errno::NOSYS | Errno::PERM) => openat(folder, name, flags, mode),
+        Err(Errno::AGAIN) => openat2(folder, name, flags, mode_or_none, resolve),
+        opened => opened,
+    }
+}
+
+/// Opens a regular file for reading; its name is the worker's, its folder is not.
+pub fn open_read(path: &Path) -> io::Result<Found<File>> {
+    open(path, 1, OFlags::RDONLY)
+}
+
+/// Opens a regular file for reading, of which the last `below` components may be the worker's.
+pub fn open_read_below(path: &Path, below: usize) -> io::Result<Found<File>> {
+    open(path, below, OFlags::RDONLY)
+}
+
+/// At most `limit` bytes of a regular file; the flag says whether there are more.
+pub fn read_limited(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
+    Ok(match open_read(path)? {
+        Found::Regular(file) => {
+            let mut bytes = Vec::new();
+            file.take(limit + 1).read_to_end(&mut bytes)?;
+            let more = bytes.len() as u64 > limit;
+            bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            Found::Regular((bytes, more))
+        }
+        Found::Nothing => Found::Nothing,
+        Found::Foreign => Found::Foreign,
+    })
+}
+
+/// At most the last `limit` bytes of a regular file; the flag says whether something before them is left out.
+pub fn read_end(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
+    Ok(match open_read(path)? {
+        Found::Regular(mut file) => {
+            let skipped = file.metadata()?.len().saturating_sub(limit);
+            file.seek(SeekFrom::Start(skipped))?;
+            let mut bytes = Vec::new();
+            file.take(limit).read_to_end(&mut bytes)?;
+            Found::Regular((bytes, skipped > 0))
+        }
+        Found::Nothing => Found::Nothing,
+        Found::Foreign => Found::Foreign,
+    })
+}
+
+/// A file to append to, created if it is missing. What is no regular file is refused.
+pub fn open_append(path: &Path) -> Result<File, SessionError> {
+    match open(path, 1, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE).context("open", path)? {
+        Found::Regular(file) => Ok(file),
+        Found::Nothing | Found::Foreign => Err(not_a_file(path)),
+    }
+}
+
+/// A file to write from its start, created if it is missing. What stood there and is no regular file, or has a second
+/// name, is removed first.
+pub fn create(path: &Path) -> Result<File, SessionError> {
+    let file = open_own(path)?;
+    if file.metadata().context("look at", path)?.len() > 0 {
+        file.set_len(0).context("empty", path)?;
+    }
+    Ok(file)
+}
+
+/// The same with what is in the file.
+pub fn open_own(path: &Path) -> Result<File, SessionError> {
+    for _ in 0..2 {
+        let opened = open(path, 1, OFlags::RDWR | OFlags::CREATE).context("open", path)?;
+        match opened {
+            Found::Regular(file) if file.metadata().is_ok_and(|found| found.nlink() == 1) => return Ok(file),
+            _ => remove_any(path),
+        }
+    }
+    Err(not_a_file(path))
+}
+
+/// Removes whatever has this name, without following it.
+pub fn remove_any(path: &Path) {
+    if fs::remove_file(path).is_err() {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+/// Removes everything in a folder, which stays.
+pub(crate) fn clear_folder(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.for_each(|entry| remove_any(&entry.path()));
+}
+
+pub(crate) fn not_a_file(path: &Path) -> SessionError {
+    SessionError::malformed(path, &"it is not a regular file; something replaced it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// Everything that a worker may put in place of a file.
+    fn plant(folder: &Path) -> Vec<PathBuf> {
+        fs::write(folder.join("target"), "of the person").unwrap();
+        symlink(folder.join("target"), folder.join("link")).unwrap();
+        symlink("/dev/zero", folder.join("endless")).unwrap();
+        symlink("loop", folder.join("loop")).unwrap();
+        fs::create_dir(folder.join("folder")).unwrap();
+        let pipe = folder.join("pipe");
+        rustix::fs::mknodat(
+            CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        drop(std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap());
+        ["link", "endless", "loop", "folder", "pipe", "socket"]
+            .map(|name| folder.join(name))
+            .to_vec()
+    }
+
+    #[test]
+    fn nothing_but_regular_files_is_read() {
+        let root = tempfile::tempdir().unwrap();
+        for path in plant(root.path()) {
+            let read = read_limited(&path, 10).unwrap();
+            assert!(matches!(read, Found::Foreign), "{} {read:?}", path.display());
+        }
+        let target = root.path().join("target");
+        let Found::Regular((bytes, more)) = read_limited(&target, 6).unwrap() else {
+            panic!("a regular file");
+        };
+        assert_eq!((bytes.as_slice(), more), (&b"of the"[..], true));
+        assert!(matches!(
+            read_limited(&root.path().join("none"), 1).unwrap(),
+            Found::Nothing
+        ));
+    }
+
+    #[test]
+    fn nothing_but_regular_files_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        for path in plant(root.path()) {
+            assert!(open_append(&path).is_err(), "{}", path.display());
+            create(&path).unwrap();
+            assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        }
+        let target = root.path().join("target");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "of the person");
+        let other = root.path().join("other");
+        fs::hard_link(&target, &other).unwrap();
+        create(&other).unwrap();
+        assert_eq!(
+            fs::read_to_string(&target).unwrap(),
+            "of the person",
+            "also not by a second name"
+        );
+    }
+
+    #[test]
+    fn a_folder_in_between_may_not_be_a_link() {
+        let root = tempfile::tempdir().unwrap();
+        let (place, outside) = (root.path().join("place"), root.path().join("outside"));
+        fs::create_dir(&place).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "x").unwrap();
+        symlink(&outside, place.join("sub")).unwrap();
+        let path = place.join("sub/file");
+        assert!(matches!(open_read_below(&path, 2).unwrap(), Found::Foreign));
+    }
+}

@@ -1,0 +1,90 @@
+//! Runs the commands and tests of the base commit on the new code, when the change touches tests or what runs them.
+
+use super::file_kind::FileKind;
+use super::git_changes::{Changes, FileChange};
+use super::plan_word::PlanWord;
+use super::{CodeAttempt, CodeCheckError, commands, effect, state_before, test_changes};
+use std::path::Path;
+use wavecrew_core::claim::{Problem, Rule};
+use wavecrew_measure::run::Runner;
+use wavecrew_measure::verify::{self, ProjectState};
+
+/// A run of the base commit's commands and tests on the new code.
+pub struct BaseRun {
+    /// What was changed without the word of the plan, and can be the reason why only the new tests pass.
+    settings: Vec<String>,
+    tests: Vec<String>,
+    is_weaker: bool,
+}
+
+impl BaseRun {
+    /// Wanted when the tests or what runs them are not what they were.
+    pub fn wanted(
+        changes: &Changes,
+        word: &PlanWord,
+        folder: &Path,
+        base: &str,
+        problems: &[Problem],
+    ) -> Option<Self> {
+        let settings = commands::unplanned(changes, word, folder, base);
+        let run = Self {
+            settings: settings.into_iter().map(|change| change.path.clone()).collect(),
+            tests: test_changes::rewritten(changes, word)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            is_weaker: problems.iter().any(|problem| problem.rule == Rule::Weakened),
+        };
+        let steered = problems
+            .iter()
+            .any(|problem| [Rule::Steered, Rule::Disarmed].contains(&problem.rule));
+        (steered || !run.settings.is_empty() || !run.tests.is_empty()).then_some(run)
+    }
+
+    /// What the run shows.
+    #[expect(clippy::too_many_arguments, reason = "all of it is compared")]
+    pub fn problem(
+        &self,
+        case: &CodeAttempt<'_>,
+        base: &str,
+        changes: &Changes,
+        word: &PlanWord,
+        before: &ProjectState,
+        after: &ProjectState,
+        runner: &Runner,
+    ) -> Result<Option<Problem>, CodeCheckError> {
+        let taken = changes.files.iter().filter(|change| match change.kind {
+            FileKind::Source | FileKind::Document | FileKind::Data => !self.settings.contains(&change.path),
+            FileKind::Test | FileKind::Settings => !change.is_new() && word.names(&change.path),
+        });
+        let taken: Vec<&FileChange> = taken.collect();
+        let Some(state) = state_before::with_files(case, base, &taken, runner)? else {
+            return Ok(None);
+        };
+        let mut compared = verify::compare(before, &state);
+        // A test that failed before still does, and only its new version passes.
+        let greener = verify::compare(&state, after);
+        if !greener.fixed.is_empty() {
+            compared.newly_failing.append(&mut compared.still_failing);
+        }
+        let Some(complaint) = compared.complaint() else {
+            return Ok(None);
+        };
+        let changed: Vec<&String> = self.settings.iter().chain(&self.tests).collect();
+        let text = format!(
+            "with the commands and tests of the base commit, the new code fails ({} changed): {complaint}",
+            if changed.is_empty() {
+                "tests".to_owned()
+            } else {
+                effect::listed(&changed)
+            }
+        );
+        let only_rewritten = self.settings.is_empty() && !self.tests.is_empty() && !self.is_weaker;
+        let rule = if only_rewritten {
+            Rule::Rewritten
+        } else {
+            Rule::Regressed
+        };
+        Ok(Some(Problem::new(rule, text)))
+    }
+}

@@ -1,0 +1,293 @@
+//! Whether a change does anything: source that differs only in comments, layout and dead code does not, and neither do
+//! stubs and answers that were written for the tests.
+
+use super::file_kind::FileKind;
+use super::git_changes::{Changes, FileChange};
+use super::plan_word::PlanWord;
+use std::path::Path;
+use wavecrew_core::claim::{Problem, Rule, quoted_path};
+use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
+
+/// Names that a message lists.
+const LISTED: usize = 6;
+
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(LISTED)
+        .map(|name| quoted_path(name.as_ref()))
+        .collect();
+    let more = names.len().saturating_sub(LISTED);
+    let shown = shown.join(", ");
+    if more == 0 {
+        shown
+    } else {
+        format!("{shown} and {more} more")
+    }
+}
+
+/// Whether the change of one file can change what the program does.
+pub fn has_effect(change: &FileChange) -> bool {
+    let (before, after) = change.texts();
+    match (Grammar::of(Path::new(&change.path)), change.kind) {
+        (_, FileKind::Document) => false,
+        (Some(language), _) => !same_code(language, before, after),
+        // A submodule has no text on either side.
+        (None, FileKind::Data) => before != after || (change.before.is_none() && change.after.is_none()),
+        (None, FileKind::Source | FileKind::Test | FileKind::Settings) => stripped(before) != stripped(after),
+    }
+}
+
+/// A text without its lines of comments and without layout.
+pub fn stripped(text: &str) -> String {
+    let mut out = String::new();
+    let mut in_block = false;
+    for line in text.lines().map(str::trim) {
+        if in_block {
+            in_block = !line.contains("*/");
+            continue;
+        }
+        if line.starts_with("/*") {
+            in_block = !line.contains("*/");
+            continue;
+        }
+        let is_comment = line.starts_with("//")
+            || line.starts_with("# ")
+            || line == "#"
+            || line.starts_with("##")
+            || line.starts_with("--");
+        if !is_comment {
+            out.extend(line.split_whitespace());
+        }
+    }
+    out
+}
+
+/// What is wrong with a change that has to implement something.
+pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let planned_document = |change: &&FileChange| {
+        change.kind == FileKind::Document && word.names(&change.path) && !change.texts().1.trim().is_empty()
+    };
+    let effective: Vec<&FileChange> = changes
+        .files
+        .iter()
+        .filter(|change| has_effect(change) || planned_document(change))
+        .collect();
+    if effective.is_empty() && !changes.files.is_empty() {
+        problems.push(Problem::new(
+            Rule::WithoutEffect,
+            format!(
+                "the change does nothing: {} differ only in comments, layout, code that never runs or documents that the \
+                 plan does not name; implement what was planned",
+                listed(&changes.names())
+            ),
+        ));
+        return problems;
+    }
+    problems.extend(bodies(changes));
+    problems.extend(hollow_tests(changes));
+    problems.extend(swallowed(changes));
+    problems.extend(unplanned(changes, &effective, word));
+    problems
+}
+
+fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> Vec<Problem> {
+    if word.files.is_empty() {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    let of_tests = |file: &&String| super::file_kind::kind_of(file) == FileKind::Test;
+    let (tests, sources): (Vec<&String>, Vec<&String>) = word.files.iter().partition(of_tests);
+    let done = effective
+        .iter()
+        .any(|change| change.kind != FileKind::Test && word.names(&change.path));
+    if !sources.is_empty() && !done {
+        problems.push(Problem::new(
+            Rule::Unplanned,
+            format!(
+                "none of the files that the plan names is changed ({}); changed are {}",
+                listed(&sources),
+                listed(&changes.names())
+            ),
+        ));
+    }
+    if !tests.is_empty() && !effective.iter().any(|change| change.kind == FileKind::Test) {
+        problems.push(Problem::new(
+            Rule::Unplanned,
+            format!(
+                "the plan names tests ({}), and no test is changed",
+                listed(&tests)
+            ),
+        ));
+    }
+    let beside: Vec<&str> = effective
+        .iter()
+        .filter(|change| change.kind == FileKind::Source && !change.is_new() && !word.names(&change.path))
+        .map(|change| change.path.as_str())
+        .collect();
+    if !beside.is_empty() {
+        problems.push(Problem::new(
+            Rule::Unplanned,
+            format!(
+                "files are changed that the plan does not name: {}",
+                listed(&beside)
+            ),
+        ));
+    }
+    problems
+}
+
+/// Functions of the change that are stubs, or tables of what tests expect.
+fn bodies(changes: &Changes) -> Vec<Problem> {
+    let test_texts: Vec<&str> = changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Test)
+        .filter_map(|change| change.after.as_deref())
+        .collect();
+    let (mut empty, mut stubs, mut tables, mut real) = (Vec::new(), Vec::new(), Vec::new(), false);
+    for change in changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Source)
+    {
+        let Some(language) = Grammar::of(Path::new(&change.path)) else {
+            real |= has_effect(change);
+            continue;
+        };
+        let (before, after) = change.texts();
+        let known = functions(language, before);
+        let all = functions(language, after);
+        let is_new = |function: &&FunctionShape| {
+            !known
+                .iter()
+                .any(|old| old.name == function.name && old.fingerprint == function.fingerprint)
+        };
+        let fresh: Vec<&FunctionShape> = all.iter().filter(is_new).collect();
+        real |= fresh.is_empty() && has_effect(change);
+        for function in fresh {
+            let place = format!("{} ({}:{})", function.name, change.path, function.line);
+            let overridden = all.iter().any(|other| {
+                other.name == function.name && other.line != function.line && other.body == BodyShape::Real
+            });
+            match &function.body {
+                BodyShape::Stub | BodyShape::Empty if overridden => {}
+                BodyShape::Stub => stubs.push(place),
+                BodyShape::Empty => empty.push(place),
+                BodyShape::Constants(answers) => {
+                    real = true;
+                    let expected = |test: &&str| {
+                        has_word(test, &function.name)
+                            && answers
+                                .iter()
+                                .filter(|answer| !answer.is_empty())
+                                .all(|answer| has_word(test, answer))
+                    };
+                    if test_texts.iter().any(expected) {
+                        tables.push(place);
+                    }
+                }
+                BodyShape::Real => real = true,
+            }
+        }
+    }
+    let mut problems = Vec::new();
+    if real && !stubs.is_empty() {
+        let what = format!("functions are not implemented: {}", listed(&stubs));
+        problems.push(Problem::new(Rule::HardCoded, what));
+    }
+    stubs.append(&mut empty);
+    if !real && !stubs.is_empty() {
+        let what = format!(
+            "every function of the change is without content: {}",
+            listed(&stubs)
+        );
+        problems.push(Problem::new(Rule::Stub, what));
+    }
+    if !tables.is_empty() {
+        problems.push(Problem::new(
+            Rule::HardCoded,
+            format!(
+                "functions return only the constants that tests expect: {}",
+                listed(&tables)
+            ),
+        ));
+    }
+    problems
+}
+
+/// New tests of which none can fail.
+fn hollow_tests(changes: &Changes) -> Option<Problem> {
+    const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
+    let (mut all, mut hollow) = (0, Vec::new());
+    for change in changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Test)
+    {
+        let Some(language) = Grammar::of(Path::new(&change.path)) else {
+            return None;
+        };
+        let (before, after) = change.texts();
+        let known = tests(language, before);
+        let lines: Vec<&str> = after.lines().collect();
+        for test in tests(language, after) {
+            if known.iter().any(|old| old.fingerprint == test.fingerprint) {
+                continue;
+            }
+            all += 1;
+            let own = (test.lines.first..=test.lines.last)
+                .filter_map(|number| lines.get((number as usize).checked_sub(1)?))
+                .any(|line| ASSERTING.iter().any(|word| line.to_lowercase().contains(word)));
+            if test.assertions.is_empty() && (test.vacuous > 0 || !own) {
+                hollow.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
+            }
+        }
+    }
+    (all > 0 && hollow.len() == all).then(|| {
+        let what = format!("the new tests assert nothing that can fail: {}", listed(&hollow));
+        Problem::new(Rule::HardCoded, what)
+    })
+}
+
+/// New code that hides every error.
+fn swallowed(changes: &Changes) -> Option<Problem> {
+    let mut places = Vec::new();
+    for change in changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Source)
+    {
+        let (before, after) = change.texts();
+        let lines: Vec<&str> = after.lines().map(str::trim).collect();
+        for (number, pair) in (1..).zip(lines.windows(2)) {
+            let catches = ["except:", "except Exception:", "except BaseException:"].contains(&pair[0]);
+            let hides = pair[1] == "pass"
+                || pair[1].strip_prefix("return ").is_some_and(|value| {
+                    value.parse::<f64>().is_ok()
+                        || ["None", "True", "False", "\"\"", "[]", "{}"].contains(&value)
+                });
+            let empty = pair[0].replace(' ', "").ends_with("catch{}")
+                || pair[0].replace(' ', "").ends_with("catch(e){}");
+            if ((catches && hides) || empty) && !before.contains(pair[0]) {
+                places.push(format!("{}:{number}", change.path));
+            }
+        }
+    }
+    (!places.is_empty()).then(|| {
+        Problem::new(
+            Rule::HardCoded,
+            format!("every error is hidden at {}", listed(&places)),
+        )
+    })
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.is_some_and(inside) && !after.is_some_and(inside)
+    })
+}

@@ -1,0 +1,153 @@
+//! Code that acts on the tests it is judged by: new modules in the place of others, patches of the framework, questions
+//! whether it is tested.
+
+use super::effect::listed;
+use super::file_kind::FileKind;
+use super::git_changes::{Changes, FileChange, git};
+use std::path::Path;
+use wavecrew_core::claim::{Problem, Rule, quoted_path};
+
+/// What acts on a framework, or asks whether it runs.
+pub const ACTS: [&str; 28] = [
+    "unittest.testcase.",
+    "unittest.result",
+    "unittest.case.",
+    "setattr(unittest",
+    "setattr(pytest",
+    "pytest_runtest",
+    "pytest_collection",
+    "pytest_sessionfinish",
+    "pytest_configure",
+    "pytest_report",
+    "pytest_pyfunc",
+    "hookwrapper",
+    "hookimpl",
+    "os._exit",
+    "sys.modules",
+    "pytest_current_test",
+    "load_tests",
+    "sys.settrace",
+    "sys.excepthook",
+    "builtins.",
+    "node_test_context",
+    "jest_worker_id",
+    "process.env.vitest",
+    "import.meta.vitest",
+    "assert.equal =",
+    "assert.strictequal =",
+    "globalthis.expect",
+    "node_env === 'test'",
+];
+/// What ends a test process as if all were well; programs may do the same.
+const ENDS: [&str; 4] = ["sys.exit(0)", "process.exit(0)", "process.exitcode", "atexit"];
+/// What only tests import.
+const FRAMEWORKS: [&str; 8] = [
+    "import unittest",
+    "from unittest",
+    "import pytest",
+    "from pytest",
+    "from 'vitest'",
+    "from \"vitest\"",
+    "from 'node:test'",
+    "from '@jest/globals'",
+];
+
+/// New files that tests import in place of what they imported before.
+pub fn shadows(changes: &Changes, folder: &Path, base: &str) -> Vec<Problem> {
+    let fresh: Vec<&FileChange> = changes
+        .files
+        .iter()
+        .filter(|change| change.is_new() && change.path.ends_with(".py"))
+        .collect();
+    if fresh.is_empty() {
+        return Vec::new();
+    }
+    let listed = git(folder, &["ls-tree", "-r", "--name-only", "-z", base]).unwrap_or_default();
+    let known: Vec<&str> = listed.split('\0').collect();
+    let mut problems = Vec::new();
+    for change in fresh {
+        let parts: Vec<&str> = change.path.split('/').collect();
+        // Modules of the root, and of folders that tests run in.
+        let module = match parts.as_slice() {
+            [file] => file.trim_end_matches(".py"),
+            [package, "__init__.py"] => package,
+            [.., folder, file] if ["tests", "test"].contains(folder) => file.trim_end_matches(".py"),
+            _ => continue,
+        };
+        let was_there = known
+            .iter()
+            .any(|path| path.starts_with(&format!("{module}/")) || *path == format!("{module}.py"));
+        if was_there || module.starts_with("test_") {
+            continue;
+        }
+        let imports = |path: &&&str| {
+            path.ends_with(".py")
+                && git(folder, &["cat-file", "blob", &format!("{base}:./{path}")]).is_some_and(|text| {
+                    text.lines().map(str::trim).any(|line| {
+                        let name = line
+                            .strip_prefix("import ")
+                            .or_else(|| line.strip_prefix("from "));
+                        name.and_then(|name| name.split([' ', '.', ',']).next()) == Some(module)
+                    })
+                })
+        };
+        if let Some(importer) = known.iter().find(imports) {
+            problems.push(Problem::new(
+                Rule::Shadowed,
+                format!(
+                    "{} takes the place of the module `{module}`, which {} imports from elsewhere",
+                    quoted_path(&change.path),
+                    quoted_path(importer)
+                ),
+            ));
+        }
+    }
+    problems
+}
+
+/// New lines of code that act on the framework.
+pub fn steered(changes: &Changes) -> Vec<Problem> {
+    let mut places = Vec::new();
+    for change in &changes.files {
+        let (before, after) = change.texts();
+        let patterns: Vec<&str> = match change.kind {
+            FileKind::Source => ACTS.iter().chain(&FRAMEWORKS).copied().collect(),
+            FileKind::Test | FileKind::Settings => ACTS.iter().chain(&ENDS).copied().collect(),
+            FileKind::Document | FileKind::Data => continue,
+        };
+        let is_of_tests = change.kind != FileKind::Source;
+        for (number, line) in acting_lines(before, after, &patterns) {
+            // Tests may look at what they test: what counts is that they replace something of the framework.
+            let reads =
+                is_of_tests && !line.contains('=') && !line.contains("def ") && !line.contains("exit");
+            if !reads {
+                places.push(format!("{}:{number}: {}", change.path, line.trim()));
+            }
+        }
+    }
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "code acts on the test framework, or asks whether it is tested: {}",
+        listed(&places)
+    );
+    vec![Problem::new(Rule::Steered, text)]
+}
+
+/// The new lines that contain one of the patterns, with their numbers.
+pub fn acting_lines<'a>(
+    before: &'a str,
+    after: &'a str,
+    patterns: &'a [&str],
+) -> impl Iterator<Item = (usize, &'a str)> {
+    let old: Vec<&str> = before.lines().map(str::trim).collect();
+    (1..).zip(after.lines()).filter(move |(_, line)| {
+        let plain = line.trim();
+        let lower = plain.to_lowercase();
+        !plain.starts_with('#')
+            && !plain.starts_with("//")
+            && !old.contains(&plain)
+            && patterns.iter().any(|pattern| lower.contains(pattern))
+    })
+}
