@@ -146,12 +146,11 @@ fn case(
             ..
         }) = stage.last_mut()
         {
-            match line.strip_prefix("& ") {
-                Some(piece) => text.push_str(&pieces[piece]),
-                None => {
-                    text.push_str(line);
-                    text.push('\n');
-                }
+            if let Some(piece) = line.strip_prefix("& ") {
+                text.push_str(&pieces[piece]);
+            } else {
+                text.push_str(line);
+                text.push('\n');
             }
         }
     }

@@ -257,6 +257,6 @@ fn chooses_tests(root: &Path) -> bool {
     ];
     files
         .iter()
-        .map(|name| text(&name))
+        .map(text)
         .any(|text| words.iter().any(|word| text.contains(word)))
 }

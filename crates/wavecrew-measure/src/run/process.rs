@@ -234,12 +234,12 @@ fn read_output(mut from: PipeReader, mut copy: Option<File>, sorter: &mut LineSo
             Err(_) => 0,
         };
         is_open = read > 0;
-        let sorted = if is_open {
+        let output = if is_open {
             sorter.sort(&buffer[..read])
         } else {
             std::mem::take(&mut sorter.open)
         };
-        let (bytes, n) = (&sorted[..], sorted.len());
+        let (bytes, n) = (&output[..], output.len());
         if let Some(file) = &mut copy
             && (total + n as u64 > REPORT_LIMIT || file.write_all(bytes).is_err())
         {

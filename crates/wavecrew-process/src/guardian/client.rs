@@ -127,14 +127,14 @@ impl Guardian {
             stderr,
             confinement,
         } = spec;
-        let request = Request::Spawn(ProgramSpec {
+        let request = Request::Spawn(Box::new(ProgramSpec {
             program: program.clone(),
             args,
             cwd: cwd.clone().into(),
             env_set,
             env_remove,
             confinement: confinement.map(|shared| (*shared).clone()),
-        });
+        }));
         let packet = Packet::new(&encode(key, &request), vec![stdin, stdout, stderr])
             .map_err(ProcessError::system("pass a long command to the guardian"))?;
         self.post(Outgoing {

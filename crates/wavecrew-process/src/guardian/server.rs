@@ -222,7 +222,7 @@ impl Server {
                 self.spawn_threads.add(SpawnJob {
                     key,
                     number: self.issued,
-                    spec,
+                    spec: *spec,
                     streams,
                     mark,
                 });

@@ -17,7 +17,7 @@ pub const KEY_LENGTH: usize = size_of::<u64>();
 /// What the coordinator requests for the worker with a key. The three standard streams of a spawn travel beside it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    Spawn(ProgramSpec),
+    Spawn(Box<ProgramSpec>),
     Close { grace: Duration },
 }
 
@@ -81,7 +81,7 @@ mod tests {
             confinement: Some(Confinement::default()),
         };
         let grace = Duration::from_millis(1500);
-        for request in [Request::Spawn(spec), Request::Close { grace }] {
+        for request in [Request::Spawn(Box::new(spec)), Request::Close { grace }] {
             let bytes = encode(u64::MAX, &request);
             assert_eq!(decode(&bytes), Ok((u64::MAX, request)));
             for length in 0..bytes.len() {

@@ -155,15 +155,12 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     while let Some((&byte, after)) = rest.split_first() {
         let code = after.get(..3).filter(|_| byte == b'\\');
         let code = code.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 8).ok());
-        match code {
-            Some(code) => {
-                plain.push(code);
-                rest = &after[3..];
-            }
-            None => {
-                plain.push(byte);
-                rest = after;
-            }
+        if let Some(code) = code {
+            plain.push(code);
+            rest = &after[3..];
+        } else {
+            plain.push(byte);
+            rest = after;
         }
     }
     plain

@@ -71,7 +71,9 @@ impl Watch {
     fn forbids(self, path: &str) -> bool {
         let lower = path.to_lowercase();
         let is_cache = path.split('/').any(|part| CACHES.contains(&part))
-            || lower.ends_with(".pyc")
+            || Path::new(path)
+                .extension()
+                .is_some_and(|extension| extension == "pyc")
             || lower
                 .rsplit('/')
                 .next()

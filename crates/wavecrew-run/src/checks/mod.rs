@@ -36,16 +36,20 @@ impl Driver<'_> {
             let file = || file_merged_beside_checkout(&self.session, path);
             self.any_merged.then(file).flatten()
         };
-        let (outcome, doubts) = claims::check(
-            self.session.dir.path(),
-            self.workers
+        let sources = claims::Sources {
+            session: self.session.dir.path(),
+            project: self
+                .workers
                 .get(&worker)
                 .map_or(&self.session.project, |state| &state.folder),
+            beside: &merged_file,
+        };
+        let (outcome, doubts) = claims::check(
+            &sources,
             &ledger.team,
             ledger.plan(),
             task,
             outputs,
-            &merged_file,
             self.started_from(worker, task),
         );
         let guarded = self.check_guarded(worker, task);

@@ -240,21 +240,20 @@ impl Sandbox {
             found.and_then(|found| found.modified().ok())
         });
         let cached = self.readable.get(worker.agent).filter(|(at, _)| *at == changed);
-        let mut read = match cached {
-            Some((_, read)) => read.clone(),
-            None => {
-                let mut denied = self.denied(own);
-                denied.push(ProjectPaths::at(&self.project).sessions_folder());
-                denied.extend(self.private.iter().cloned());
-                let mut read = all_but(Path::new("/"), &denied, &entries);
-                let session = entries(self.session.path()).into_iter();
-                read.extend(session.filter(|path| *path != self.session.run_folder()));
-                read.extend([self.session.team_file(), self.session.plan_file()]);
-                read.extend(self.settings.read.iter().cloned());
-                self.readable
-                    .insert(worker.agent.to_owned(), (changed, read.clone()));
-                read
-            }
+        let mut read = if let Some((_, read)) = cached {
+            read.clone()
+        } else {
+            let mut denied = self.denied(own);
+            denied.push(ProjectPaths::at(&self.project).sessions_folder());
+            denied.extend(self.private.iter().cloned());
+            let mut read = all_but(Path::new("/"), &denied, &entries);
+            let session = entries(self.session.path()).into_iter();
+            read.extend(session.filter(|path| *path != self.session.run_folder()));
+            read.extend([self.session.team_file(), self.session.plan_file()]);
+            read.extend(self.settings.read.iter().cloned());
+            self.readable
+                .insert(worker.agent.to_owned(), (changed, read.clone()));
+            read
         };
         read.push(self.session.token_file(worker.number));
         read.push(self.session.shared_prompt(worker.number));

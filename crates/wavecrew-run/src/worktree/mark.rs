@@ -105,7 +105,7 @@ impl ProjectMark {
                         "{shown} got commits that are not of this session: it was at {} and is at {}",
                         short(old),
                         short(new)
-                    )))
+                    )));
                 }
                 Some(_) => {}
             }

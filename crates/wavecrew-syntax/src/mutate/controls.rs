@@ -1,4 +1,4 @@
-//! Changes of a whole file whose outcome is known beforehand: one that changes nothing, and two that leave nothing of its
+//! Changes of a whole file whose outcome is known beforehand: one that is_mutant nothing, and two that leave nothing of its
 //! functions. They show whether a test looks at what the code does.
 
 use tree_sitter::Node;
@@ -31,8 +31,8 @@ fn control(language: Grammar, source: &str, kind: MutantKind) -> Option<Mutant> 
         changed.push_str(&format!("\n{mark} unchanged\n"));
     }
     let is_whole = errors(language, &changed).len() <= errors(language, source).len();
-    let changes = kind == MutantKind::Unchanged || !insertions.is_empty();
-    (is_whole && changes).then(|| Mutant {
+    let is_mutant = kind == MutantKind::Unchanged || !insertions.is_empty();
+    (is_whole && is_mutant).then(|| Mutant {
         line: 1,
         column: 1,
         statement: 1,

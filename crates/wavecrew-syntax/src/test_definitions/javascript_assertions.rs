@@ -19,9 +19,8 @@ pub fn helpers<'s>(root: Node<'_>, source: &'s str, known: &BTreeSet<&'s str>) -
     let mut functions = Vec::new();
     walk(root, |node| {
         let (name, function) = match node.kind() {
-            "function_declaration" => (field(node, "name"), Some(node)),
+            "function_declaration" | "method_definition" => (field(node, "name"), Some(node)),
             "variable_declarator" => (field(node, "name"), field(node, "value")),
-            "method_definition" => (field(node, "name"), Some(node)),
             "pair" => (field(node, "key"), field(node, "value")),
             // `exports.check = () => ...`
             "assignment_expression" => {

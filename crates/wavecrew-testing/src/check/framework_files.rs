@@ -60,10 +60,10 @@ pub fn interference(folder: &Path) -> io::Result<Option<String>> {
 fn by_name(file: &Path, path: &Path) -> Option<&'static str> {
     let name = file.file_name()?.to_str()?;
     let stem = file.file_stem()?.to_str()?;
-    if SETTINGS.contains(&name) || SETTINGS_STEMS.contains(&stem) || name.ends_with(".pth") {
+    if SETTINGS.contains(&name) || SETTINGS_STEMS.contains(&stem) || has_extension(name, "pth") {
         return Some("is a settings file");
     }
-    let python = name.ends_with(".py");
+    let python = has_extension(name, "py");
     let top = file.components().next()?.as_os_str().to_str()?;
     if python && (FRAMEWORK_MODULES.contains(&stem) || FRAMEWORK_MODULES.contains(&top)) {
         return Some("has the name of a module of the framework");
@@ -78,6 +78,12 @@ fn is_plain_package(path: &Path) -> bool {
         serde_json::from_slice(&text).unwrap_or_default();
     let plain = ["type", "name", "private", "version"];
     fields.keys().all(|field| plain.contains(&field.as_str()))
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|found| found == extension)
 }
 
 #[cfg(test)]

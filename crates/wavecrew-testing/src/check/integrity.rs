@@ -25,7 +25,7 @@ pub fn with_integrity(
     check: impl FnOnce(&mut TestEnvironment, &Case<'_>) -> Result<CheckReport, EnvironmentError>,
 ) -> Result<CheckReport, EnvironmentError> {
     let remark = project_edits(environment, case)?;
-    let verdict = match changed_facts(environment, case)?.or(project_changes(environment)?) {
+    let verdict = match changed_facts(environment, case).or(project_changes(environment)?) {
         Some(reason) => CheckReport::contradicted(reason),
         None => match check(environment, case) {
             Err(EnvironmentError::Tampered(what)) => {
@@ -63,16 +63,15 @@ fn describe(change: &Change) -> String {
 }
 
 /// Facts of the session that the worker changed, and with them what the check would have found.
-fn changed_facts(environment: &mut TestEnvironment, case: &Case<'_>) -> io::Result<Option<String>> {
+fn changed_facts(environment: &mut TestEnvironment, case: &Case<'_>) -> Option<String> {
     let changed = std::mem::take(&mut environment.changed_facts);
     let names: Vec<String> = changed.iter().map(|fact| fact.display().to_string()).collect();
-    if case.began.is_none() || names.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(format!(
-        "what checks rely on was changed in the session, and is restored: {}",
-        listed(&names)
-    )))
+    (case.began.is_some() && !names.is_empty()).then(|| {
+        format!(
+            "what checks rely on was changed in the session, and is restored: {}",
+            listed(&names)
+        )
+    })
 }
 
 /// Files of the project that the worker changed in its copy.

@@ -70,13 +70,13 @@ impl BaseRun {
         let Some(complaint) = compared.complaint() else {
             return Ok(None);
         };
-        let changed: Vec<&String> = self.settings.iter().chain(&self.tests).collect();
+        let files: Vec<&String> = self.settings.iter().chain(&self.tests).collect();
         let text = format!(
             "with the commands and tests of the base commit, the new code fails ({} changed): {complaint}",
-            if changed.is_empty() {
+            if files.is_empty() {
                 "tests".to_owned()
             } else {
-                effect::listed(&changed)
+                effect::listed(&files)
             }
         );
         let only_rewritten = self.settings.is_empty() && !self.tests.is_empty() && !self.is_weaker;

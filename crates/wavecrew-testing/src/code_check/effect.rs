@@ -226,9 +226,7 @@ fn hollow_tests(changes: &Changes) -> Option<Problem> {
         .iter()
         .filter(|change| change.kind == FileKind::Test)
     {
-        let Some(language) = Grammar::of(Path::new(&change.path)) else {
-            return None;
-        };
+        let language = Grammar::of(Path::new(&change.path))?;
         let (before, after) = change.texts();
         let known = tests(language, before);
         let lines: Vec<&str> = after.lines().collect();

@@ -52,12 +52,18 @@ const FRAMEWORKS: [&str; 8] = [
     "from '@jest/globals'",
 ];
 
+fn is_python(path: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|extension| extension == "py")
+}
+
 /// New files that tests import in place of what they imported before.
 pub fn shadows(changes: &Changes, folder: &Path, base: &str) -> Vec<Problem> {
     let fresh: Vec<&FileChange> = changes
         .files
         .iter()
-        .filter(|change| change.is_new() && change.path.ends_with(".py"))
+        .filter(|change| change.is_new() && is_python(&change.path))
         .collect();
     if fresh.is_empty() {
         return Vec::new();
@@ -81,7 +87,7 @@ pub fn shadows(changes: &Changes, folder: &Path, base: &str) -> Vec<Problem> {
             continue;
         }
         let imports = |path: &&&str| {
-            path.ends_with(".py")
+            is_python(path)
                 && git(folder, &["cat-file", "blob", &format!("{base}:./{path}")]).is_some_and(|text| {
                     text.lines().map(str::trim).any(|line| {
                         let name = line

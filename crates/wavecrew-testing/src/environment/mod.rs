@@ -270,10 +270,10 @@ impl TestEnvironment {
             std::fs::write(file, text)?;
             let only = std::slice::from_ref(&placed);
             let _overlay = layer::overlay(&self.tree, harmless.path(), only, &self.snapshot.manifest)?;
-            let test = [self.tree.join(&placed.target)];
+            let files = [self.tree.join(&placed.target)];
             let measured = self.measure(
                 framework,
-                &test,
+                &files,
                 Collect::TestsOnly,
                 TestOrder::Default,
                 self.timeout,

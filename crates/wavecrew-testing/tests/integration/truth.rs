@@ -101,7 +101,8 @@ fn print_table(held: &[Held]) {
             let is = |held: &&&Held| held.case.worker == worker && held.outcome == outcome;
             own.iter().filter(is).count()
         };
-        let seconds = own.iter().map(|held| held.seconds).sum::<f64>() / own.len().max(1) as f64;
+        let seconds = own.iter().map(|held| held.seconds).sum::<f64>()
+            / f64::from(u32::try_from(own.len().max(1)).unwrap());
         println!(
             "| {framework} | {} | {} | {} | {} | {} | {} | {seconds:.1} |",
             count(Worker::Cheat, Outcome::Caught),
@@ -147,11 +148,12 @@ fn hold(case: &TestingCase) -> Option<Held> {
             CheckReport::SendBack { reason } | CheckReport::Contradicted { reason } => {
                 return held(Outcome::Caught, reason);
             }
-            CheckReport::Short(details) => (Outcome::Flagged, details.findings),
             CheckReport::Confirmed(details) if details.verdict == Verdict::Verified => {
                 (Outcome::Verified, details.findings)
             }
-            CheckReport::Confirmed(details) => (Outcome::Flagged, details.findings),
+            CheckReport::Short(details) | CheckReport::Confirmed(details) => {
+                (Outcome::Flagged, details.findings)
+            }
         };
     }
     if let Some(name) = case.forbidden.as_ref().filter(|_| last.0 == Outcome::Verified)

@@ -242,15 +242,14 @@ const PROGRAMS: [(&str, &str, &str); 6] = [
 fn programs() -> Vec<Finding> {
     const AREA: &str = "Programs";
     let path = search_path();
-    let found = PROGRAMS
-        .iter()
-        .map(|(name, why, help)| match find_program(name, &path) {
-            Some(program) => Finding::good(AREA, *name, version(&program)),
-            None => {
-                let state = if *name == "git" { State::Bad } else { State::Less };
-                Finding::not(AREA, *name, state, format!("not found: {why}"), *help)
-            }
-        });
+    let found = PROGRAMS.iter().map(|(name, why, help)| {
+        if let Some(program) = find_program(name, &path) {
+            Finding::good(AREA, *name, version(&program))
+        } else {
+            let state = if *name == "git" { State::Bad } else { State::Less };
+            Finding::not(AREA, *name, state, format!("not found: {why}"), *help)
+        }
+    });
     found.collect()
 }
 
@@ -275,7 +274,7 @@ fn machine() -> Vec<Finding> {
             continue;
         };
         let free = space.f_bavail.saturating_mul(space.f_frsize);
-        let detail = format!("{:.1} GB free", free as f64 / 1e9);
+        let detail = format!("{}.{} GB free", free / 1_000_000_000, free / 100_000_000 % 10);
         found.push(if free < LITTLE_SPACE {
             Finding::not(
                 AREA,

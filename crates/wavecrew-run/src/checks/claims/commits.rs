@@ -25,7 +25,7 @@ pub(super) fn check(
                 findings.add_fixable(format!("the commit {what} does not exist"));
             }
             Ok(CommitContent::Earlier) => {
-                findings.add_fixable(format!("the commit {what} was there before the task began"))
+                findings.add_fixable(format!("the commit {what} was there before the task began"));
             }
             Ok(CommitContent::Empty) => findings.add_fixable(format!("the commit {what} changes nothing")),
             Ok(CommitContent::OtherBranch) => findings.add_fixable(format!(

@@ -10,6 +10,7 @@ mod review;
 #[cfg(test)]
 mod tests;
 
+pub use review::Sources;
 use std::io;
 use std::path::Path;
 use wavecrew_core::claim::{document_context, owed_paths};
@@ -18,18 +19,16 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::Team;
 
-/// Checks a claim of success; with the outcome comes what is in doubt. `beside` reads a file of merged work that is not in
-/// the checkout; `started_from` is the commit that the work began with.
+/// Checks a claim of success; with the outcome comes what is in doubt. `started_from` is the commit that the work began with.
 pub fn check(
-    session_dir: &Path,
-    project_dir: &Path,
+    sources: &Sources<'_>,
     team: &Team,
     plan: &Plan,
     task: TaskIx,
     outputs: &[(String, String)],
-    beside: &dyn Fn(&str) -> Option<Vec<u8>>,
     started_from: Option<&str>,
 ) -> (CheckOutcome, Option<String>) {
+    let (session_dir, project_dir) = (sources.session, sources.project);
     let owed_paths = owed_paths(team, plan, task);
     let context = document_context(team, plan, task);
     let mut findings = owed_files::check(session_dir, project_dir, &owed_paths, context);
@@ -38,12 +37,7 @@ pub fn check(
     commits::check(project_dir, team, outputs, started_from, &mut findings);
     // The content is checked once everything is there.
     if findings.has_no_problems() {
-        let sources = review::Sources {
-            project: project_dir,
-            session: session_dir,
-            beside,
-        };
-        review::check(&sources, &owed_paths, outputs, &mut findings);
+        review::check(sources, &owed_paths, outputs, &mut findings);
         plan_tasks::check(session_dir, team, plan.id(task), &mut findings);
         documents::check(session_dir, team, plan, task, &owed_paths, outputs, &mut findings);
     }

@@ -9,8 +9,8 @@ use wavecrew_core::team::Content;
 /// Bytes that are read of a file.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Where the files are that a review may name.
-pub(super) struct Sources<'a> {
+/// Where the files are that a claim may name.
+pub struct Sources<'a> {
     pub project: &'a Path,
     pub session: &'a Path,
     /// Reads a file of merged work that is not in the checkout.

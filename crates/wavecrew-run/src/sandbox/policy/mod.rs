@@ -174,7 +174,11 @@ pub fn write_rules(places: &WorkerPlaces<'_>) -> WriteRules {
         Access::Tests => rules.write.extend(present(&TEST_FOLDERS)),
         Access::Docs => {
             rules.write.extend(present(&DOC_FOLDERS));
-            let documents = places.names.iter().filter(|name| name.ends_with(".md"));
+            let documents = places.names.iter().filter(|name| {
+                Path::new(name)
+                    .extension()
+                    .is_some_and(|extension| extension == "md")
+            });
             rules.write.extend(documents.map(|name| below(name)));
         }
         Access::Source => rules.allow_source(places),

@@ -94,7 +94,8 @@ fn write_lists(folder: &Path, support: Support, socket: &str) {
         let all = NOBODY.iter().chain(own).filter(|(_, needs, _)| can(*needs));
         let lines: String = all
             .map(|(name, _, line): &Attempt| format!("{name}\t{line}\n"))
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         if support.mounts {
             assert!(lines.lines().count() >= 60, "{role}");
         }
@@ -104,7 +105,8 @@ fn write_lists(folder: &Path, support: Support, socket: &str) {
         .iter()
         .filter(|_| support.seccomp && cfg!(target_arch = "x86_64"))
         .map(|(name, number, words)| format!("    (\"{name}\", {number}, {words:?}),\n"))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     let connect = support.landlock >= LandlockAbi(6);
     let program = format!(
         "import ctypes, socket\nlibc = ctypes.CDLL(None, use_errno=True)\ncalls = [\n{calls}]\n\

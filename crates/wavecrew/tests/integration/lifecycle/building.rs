@@ -71,7 +71,7 @@ fn implementers_that_change_the_same_file_conflict_in_the_merge() {
     for task in ["IMPL-001", "IMPL-002"] {
         sandbox.worker(
             task,
-            r##"echo "BY = '$task'" >> app/cli/__init__.py; echo done > "$session/artifacts/$task-report.md"; report done"##,
+            r#"echo "BY = '$task'" >> app/cli/__init__.py; echo done > "$session/artifacts/$task-report.md"; report done"#,
         );
     }
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);

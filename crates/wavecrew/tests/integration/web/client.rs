@@ -76,7 +76,11 @@ impl Server {
         } else {
             &host
         };
-        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let headers: String = headers
+            .iter()
+            .map(|header| format!("{header}\r\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let length = form.len();
         let request = format!(
             "{method} {path} HTTP/1.1\r\n{host}\r\n{headers}Content-Type: application/x-www-form-urlencoded\r\n\

@@ -139,7 +139,8 @@ fn a_large_plan_sends_little() {
     let sandbox = Sandbox::new();
     let rows: String = (0..10_000)
         .map(|n| format!("T-{n},Task number {n},d,r{},\n", n % 7))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     let table = format!("id,title,description,role,deps\n{rows}");
     Session::new(&sandbox, ID, "generic", &table).state(SessionState::Stopped);
     let server = Server::start(&sandbox, "");

@@ -127,16 +127,12 @@ impl Sandbox {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let (outcome, doubts) = check(
-            &self.session(),
-            &self.project(),
-            &TEAM,
-            &plan,
-            TaskIx(0),
-            &outputs,
-            &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
-            None,
-        );
+        let sources = Sources {
+            session: &self.session(),
+            project: &self.project(),
+            beside: &|path| (path == "beside.py").then(|| b"one\ntwo\n".to_vec()),
+        };
+        let (outcome, doubts) = check(&sources, &TEAM, &plan, TaskIx(0), &outputs, None);
         match outcome {
             CheckOutcome::Confirmed { .. } if doubts.is_some() => {
                 format!("ask: {}", doubts.unwrap_or_default())

@@ -113,16 +113,12 @@ fn a_session_reached_by_a_link() {
         "artifact_path".to_owned(),
         alias.join("keep.bin").to_str().unwrap().to_owned(),
     )];
-    let verdict = check(
-        &alias,
-        &sandbox.project(),
-        &TEAM,
-        &plan,
-        TaskIx(0),
-        &outputs,
-        &|_| None,
-        None,
-    );
+    let sources = Sources {
+        session: &alias,
+        project: &sandbox.project(),
+        beside: &|_| None,
+    };
+    let verdict = check(&sources, &TEAM, &plan, TaskIx(0), &outputs, None);
     assert!(
         matches!(
             verdict.0,

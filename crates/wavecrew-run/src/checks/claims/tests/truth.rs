@@ -1,6 +1,6 @@
 //! The suite of cheating and honest workers, held against the checks in this process.
 
-use super::super::check;
+use super::super::{Sources, check};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -83,7 +83,14 @@ fn fate(case: &Case) -> (Fate, String) {
         return (Fate::Refused, why);
     }
     let outputs: Vec<(String, String)> = report.outputs.iter().chain(&report.facts).cloned().collect();
-    let (outcome, doubts) = check(&session, &project, &team, &plan, task, &outputs, &|_| None, None);
+    let (outcome, doubts) = {
+        let sources = Sources {
+            session: &session,
+            project: &project,
+            beside: &|_| None,
+        };
+        check(&sources, &team, &plan, task, &outputs, None)
+    };
     let role = team.role(plan.role(task));
     let leaves_more = role.is_some_and(|role| !role.owes.is_empty() || role.check.is_some());
     let doubts = doubts.or_else(|| {
