@@ -148,7 +148,11 @@ pub fn open_own(path: &Path) -> Result<File, SessionError> {
 
 /// Removes whatever has this name, without following it.
 pub fn remove_any(path: &Path) {
-    if fs::remove_file(path).is_err() {
+    if fs::remove_file(path).is_ok() || fs::remove_dir(path).is_ok() {
+        return;
+    }
+    // Once more: the first time there may have been too many open files.
+    if fs::remove_dir_all(path).is_err() {
         let _ = fs::remove_dir_all(path);
     }
 }

@@ -63,11 +63,12 @@ impl<P: Fn() -> Sandbox + Sync> Matrix<'_, P> {
             found.strikes,
             found.problems.join("\n")
         );
-        // A file whose name is new each time is not always met at the number of its call; all others must be.
+        // A file whose name is new each time is not always met at the number of its call; all others must be. In a small
+        // sample it is one file at most.
         let missed: BTreeSet<&Kind> = found.missed(&recorded).map(|call| &call.kind).collect();
         let kinds: BTreeSet<&Kind> = recorded.iter().map(|call| &call.kind).collect();
         assert!(
-            missed.iter().all(|kind| kind.is_temporary()) && missed.len() * 20 <= kinds.len(),
+            missed.iter().all(|kind| kind.is_temporary()) && missed.len() <= (kinds.len() / 20).max(1),
             "{fault:?} never struck at {missed:?}"
         );
     }
