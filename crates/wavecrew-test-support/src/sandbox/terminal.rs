@@ -36,6 +36,11 @@ impl Terminal {
             .env_remove("NO_COLOR")
             .env_remove("CI");
         let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
+        // The command must not keep the terminal open: its end is the end of the output.
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let output = Arc::new(Mutex::new(Vec::new()));
         let (mut from, into) = (keyboard.try_clone().expect("the terminal"), Arc::clone(&output));
         let reader = std::thread::spawn(move || {
@@ -91,6 +96,7 @@ impl Terminal {
         let ended = wait_for("the program to end", || {
             self.child.try_wait().expect("our own child")
         });
+        wait_until("the last output", || self.reader.is_finished());
         let ended = ended.code().or(ended.signal().map(|signal| 128 + signal));
         assert_eq!(ended, Some(code), "{}", self.output());
     }
