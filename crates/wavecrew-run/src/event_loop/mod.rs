@@ -146,7 +146,10 @@ impl<'a> Driver<'a> {
         guardian: GuardianCommand,
     ) -> Result<(RunOutcome, Ledger), DriveError> {
         let (guardian, guardian_events) = Guardian::start(guardian).await?;
-        session.record_guardian(guardian.process())?;
+        if let Err(error) = session.record_guardian(guardian.process()) {
+            guardian.shutdown().await;
+            return Err(error.into());
+        }
         let (worker_events, worker_events_in) = unbounded_channel();
         let (answers, answers_in) = unbounded_channel();
         let (check_exits, check_exits_in) = unbounded_channel();
