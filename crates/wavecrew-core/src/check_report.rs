@@ -5,7 +5,7 @@ use crate::event::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The fact with the hash of the kept state of the base commit: the run believes a kept state only by its hash.
+/// The fact with the hash of the kept state of the base commit: the run uses a kept state only if its hash matches.
 pub const BASE_STATE: &str = "base_state";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

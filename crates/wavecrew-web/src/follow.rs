@@ -118,7 +118,7 @@ impl Followed {
     }
 }
 
-/// The sessions of a project that are being looked at.
+/// The sessions of a project that browsers have open.
 pub struct Followers {
     project: PathBuf,
     open: Mutex<HashMap<String, Arc<Mutex<Followed>>>>,

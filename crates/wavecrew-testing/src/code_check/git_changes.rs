@@ -89,7 +89,7 @@ pub fn since(folder: &Path, base: &str) -> Option<Changes> {
     })
 }
 
-/// Files that git was told not to look at, and ignored files that act on tests.
+/// Files that git skips (`assume-unchanged`, `skip-worktree`), and ignored files that affect tests.
 fn hidden(folder: &Path) -> Vec<String> {
     let listed = git(folder, &["ls-files", "-v", "-z"]).unwrap_or_default();
     let flagged = listed.split('\0').filter_map(|line| {

@@ -471,7 +471,10 @@ async fn perform(app: Arc<App>, id: String, act: Act, target: String) -> Respons
         Ok::<_, SessionError>(app.person.act(&dir, act))
     });
     match done.await {
-        Ok(Ok(Ok(said))) if speaks => page(StatusCode::OK, &problem("Done", &said, "go on with the session")),
+        Ok(Ok(Ok(said))) if speaks => page(
+            StatusCode::OK,
+            &problem("Done", &said, "continue with the session"),
+        ),
         Ok(Ok(Ok(_))) => see(&target),
         Ok(Ok(Err(Refusal { message, help }))) => {
             page(StatusCode::CONFLICT, &problem("Not done", &message, &help))

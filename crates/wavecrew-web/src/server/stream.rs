@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often files are looked at.
+/// How often files are checked for changes.
 const LOOK: Duration = Duration::from_millis(40);
 /// A page that takes long to render is rendered less often.
 const SHARE: u32 = 3;
