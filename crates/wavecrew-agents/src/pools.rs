@@ -60,15 +60,7 @@ fn pool_of(cli: &dyn AgentCli, variable: &impl Fn(&str) -> Option<OsString>) -> 
 }
 
 fn folder(variable: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| {
-        variable(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let state = set("WAVECREW_STATE_DIR")
-        .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
-        .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
-    Some(state.join("pools"))
+    Some(wavecrew_core::state_folder::state_folder(variable)?.join("pools"))
 }
 
 #[cfg(test)]

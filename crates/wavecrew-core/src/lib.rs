@@ -13,6 +13,7 @@ pub mod pool;
 pub mod prompt;
 pub mod sanitise;
 pub mod sheet;
+pub mod state_folder;
 pub mod team;
 pub mod time;
 pub mod view;

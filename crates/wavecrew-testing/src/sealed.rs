@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::rounds::{self, write_atomically};
+use wavecrew_core::state_folder::state_folder;
 use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -29,7 +29,8 @@ impl Place {
     fn of(session: &Path) -> Option<Self> {
         let session = session.canonicalize().ok()?;
         let name = format!("{:032x}", xxh3_128(session.as_os_str().as_encoded_bytes()));
-        Some(Self(folder(|name| env::var_os(name))?.join(name)))
+        let state = state_folder(|name| env::var_os(name))?;
+        Some(Self(state.join("sealed").join(name)))
     }
 
     fn record(&self) -> Option<Record> {
@@ -46,19 +47,6 @@ impl Place {
     fn copy(&self, fact: &Path) -> PathBuf {
         self.0.join("last").join(fact)
     }
-}
-
-/// The folder of all records.
-fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| {
-        variable(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let state = set("WAVECREW_STATE_DIR")
-        .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
-        .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
-    Some(state.join("sealed"))
 }
 
 /// Writes a fact, as a whole or not at all, and seals it.

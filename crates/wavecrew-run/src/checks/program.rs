@@ -14,6 +14,7 @@ use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::sanitise::sanitise;
+use wavecrew_core::state_folder::STATE_VARIABLE;
 use wavecrew_process::{ProcessExit, Spawn, no_input, output_pipe, pump};
 
 /// Bytes of a failed check's output that the worker gets.
@@ -21,8 +22,6 @@ const SHOWN_BYTES: usize = 2000;
 /// Bytes of the output that are kept in memory.
 const KEPT_BYTES: usize = 64 << 10;
 const GRACE: Duration = Duration::from_secs(2);
-/// Names the folder of state that runs share.
-const STATE_VARIABLE: &str = "WAVECREW_STATE_DIR";
 
 /// A program whose result becomes the outcome of a check.
 pub(super) struct CheckProgram {

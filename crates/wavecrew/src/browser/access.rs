@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use wavecrew_core::state_folder::state_folder;
 use wavecrew_web::Access;
 
 /// The saved secrets of the project, or new ones. Without a place to save them they are new each time.
@@ -24,14 +25,7 @@ pub fn of_project(project: &Path, new_link: bool) -> Result<Access, Failure> {
 }
 
 fn file_of(project: &Path) -> Option<PathBuf> {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let state = set("WAVECREW_STATE_DIR")
-        .or_else(|| Some(set("XDG_STATE_HOME")?.join("wavecrew")))
-        .or_else(|| Some(set("HOME")?.join(".local/state/wavecrew")))?;
+    let state = state_folder(|name| std::env::var_os(name))?;
     let project = project.canonicalize().ok()?;
     let mut name = String::new();
     for byte in project.to_string_lossy().bytes() {
