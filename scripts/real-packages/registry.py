@@ -2,16 +2,12 @@
 
 `registry.py LIST FOLDER` downloads and unpacks those of a list, each as `FOLDER/NAME`."""
 
-import hashlib
-import html
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import urllib.parse
-import urllib.request
 from pathlib import Path
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "frameworks"
@@ -36,22 +32,11 @@ def download(registry, name, version, folder):
     if registry == "npm":
         file = run(["npm", "pack", "--silent", f"{name}@{version}"], folder).strip().splitlines()[-1]
         return folder / file
-    page = f"https://pypi.org/simple/{name}/"
-    with urllib.request.urlopen(page, timeout=60) as answer:
-        text = answer.read().decode()
-    wanted = {f"{part}-{version}.{end}" for part in (name, name.replace("-", "_")) for end in ("tar.gz", "zip")}
-    for address, file in re.findall(r'href="([^"]+)"[^>]*>\s*([^<]+?)\s*</a>', text):
-        if file not in wanted:
-            continue
-        address, _, digest = html.unescape(address).partition("#sha256=")
-        path = folder / file
-        if not path.exists():
-            with urllib.request.urlopen(urllib.parse.urljoin(page, address), timeout=120) as answer:
-                data = answer.read()
-            if digest and hashlib.sha256(data).hexdigest() != digest:
-                raise RuntimeError(f"{file}: the checksum differs from the registry's")
-            path.write_bytes(data)
-        return path
+    run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", f"{name}=={version}"], folder)
+    spelled = re.sub(r"[-_.]+", "[-_.]", re.escape(name).replace("\\-", "-"))
+    for path in folder.iterdir():
+        if re.fullmatch(rf"{spelled}-{re.escape(version)}\.(tar\.gz|zip)", path.name, re.IGNORECASE):
+            return path
     raise RuntimeError(f"PyPI has no source distribution of {name} {version}")
 
 
