@@ -185,6 +185,18 @@ const SKIP: &str = "import json, os\n\n\ndef pytest_collection_modifyitems(items
     with open(os.environ['WAVECREW_WITHOUT'], encoding='utf-8') as file:\n        \
     left_out = set(json.load(file))\n    items[:] = [item for item in items if item.nodeid not in left_out]\n";
 
+/// A plugin that drops options and settings which belong to plugins that are not installed, such as `--cov` in `addopts`.
+/// pytest refuses to start with them, although the tests do not need them.
+const OPTIONS: &str = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\n\
+    def pytest_load_initial_conftests(early_config, parser, args):\n    yield\n    \
+    unknown = set(parser.parse_known_and_unknown_args(list(args))[1])\n    kept, value = [], False\n    \
+    for arg in args:\n        \
+    if arg in unknown:\n            value = '=' not in arg\n            continue\n        \
+    if not value or arg.startswith('-'):\n            kept.append(arg)\n        \
+    value = False\n    args[:] = kept\n    \
+    for name in list(getattr(early_config, '_get_unknown_ini_keys', list)()):\n        \
+    parser.addini(name, 'of a plugin that is not installed')\n";
+
 /// A plugin that writes down how far the run is: the number of tests, then a line for each that has ended.
 const PROGRESS: &str = "import os\n\n\ndef _append(text):\n    \
     with open(os.environ['WAVECREW_PROGRESS'], 'a') as file:\n        file.write(text)\n\n\n\
@@ -317,9 +329,9 @@ pub fn pytest_args(run: &TestRun<'_>, installed: &Installed) -> Result<Vec<OsStr
     if installed.has("xdist") {
         args.extend(os_args(["-n", "0"]));
     }
-    if has_plugin(run) {
-        fs::create_dir_all(run.file("plugin"))?;
-    }
+    fs::create_dir_all(run.file("plugin"))?;
+    fs::write(run.file("plugin").join("wavecrew_options.py"), OPTIONS)?;
+    args.extend(os_args(["-p", "wavecrew_options", "-o", "required_plugins="]));
     if let TestOrder::Shuffled { .. } = run.request.order {
         fs::write(run.file("plugin").join("wavecrew_shuffle.py"), SHUFFLE)?;
         args.extend(os_args(["-p", "wavecrew_shuffle"]));
@@ -353,23 +365,12 @@ pub fn python_step(run: &TestRun<'_>, python: &Path, args: Vec<OsString>) -> Ste
         ("WAVECREW_PROGRESS", run.file(PROGRESS_FILE).into()),
     ]);
     let mut path = run.runner.python_path.clone();
-    if has_plugin(run) {
-        path.push(run.file("plugin"));
-    }
-    if !path.is_empty() {
-        path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
-        // `PYTHONPATH` cannot hold a folder with a colon in its name.
-        step.env
-            .extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
-    }
+    path.push(run.file("plugin"));
+    path.extend(env::var_os("PYTHONPATH").iter().flat_map(env::split_paths));
+    // `PYTHONPATH` cannot hold a folder with a colon in its name.
+    step.env
+        .extend(env::join_paths(path).ok().map(|path| ("PYTHONPATH", path)));
     step
-}
-
-fn has_plugin(run: &TestRun<'_>) -> bool {
-    run.request.canaries
-        || run.request.order != TestOrder::Default
-        || !run.focus.skip.is_empty()
-        || run.runner.progress.is_some()
 }
 
 /// The folders of the files in scope: coverage.py lists what no test imports only directly in a source folder and in

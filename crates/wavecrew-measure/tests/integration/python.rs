@@ -168,6 +168,31 @@ fn parallel_coverage_settings_are_respected() {
     assert_eq!(figures(&measured), ["never.py 0/1 0/0", "plain.py 2/2 0/0"]);
 }
 
+/// Settings of a project name plugins that many people do not have; pytest refuses to start with their options.
+#[test]
+fn options_of_plugins_that_are_not_installed_are_dropped() {
+    let settings = "[pytest]\nrequired_plugins = pytest-nobody\naddopts = --nobody=plain --nobody-report term -z auto \
+        --strict-config --own\nnobody_mode = auto\nfilterwarnings =\n    error\n";
+    let files = [
+        ("pytest.ini", settings),
+        (
+            "conftest.py",
+            "def pytest_addoption(parser):\n    parser.addoption('--own', action='store_true')\n",
+        ),
+        ("plain.py", "def f():\n    return 1\n"),
+        (
+            "test_plain.py",
+            "import plain\n\n\ndef test_f(request):\n    assert request.config.getoption('--own')\n    assert plain.f() == 1\n",
+        ),
+    ];
+    let Some(sandbox) = MeasureSandbox::python(&files) else {
+        return;
+    };
+    let measured = sandbox.measure("plain.py").unwrap();
+    assert_eq!(rate(&measured), (1, 1));
+    assert_eq!(figures(&measured), ["plain.py 2/2 0/0"]);
+}
+
 #[test]
 fn without_coverage_py_only_the_pass_rate_is_known() {
     let files = [
