@@ -105,12 +105,12 @@ async function examplesThatDisagree(search) {
   }
 }
 
-// `decode(encode(x))` should be `x` for the inputs of the search. Each pair is reported once.
+// `decode(encode(x))` should be `x` for the inputs of the search, if the documentation says so. Each pair is reported once.
 async function roundTrips(search) {
   const functions = search.targets.filter((target) => target.kind === 'function' && target.params.filter((param) => !param.optional).length === 1 && !target.promises);
   const reported = [];
   for (const there of functions) {
-    for (const back of functions.filter((other) => isInverse(there.name, other.name))) {
+    for (const back of functions.filter((other) => isInverse(there.name, other.name) && there.promised.some((text) => other.promised.includes(text)))) {
       if (!reported.includes(back) && (await roundTrip(search, there, back))) reported.push(there);
     }
   }

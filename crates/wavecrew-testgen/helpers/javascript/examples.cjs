@@ -109,9 +109,20 @@ function quotedWords(text) {
   return [...found].filter((word) => !/[;{}]|\breturn\b/.test(word));
 }
 
+// Words with which documentation promises that one function undoes another.
+const PROMISE = /\b(invers|revers|undo|opposite|counterpart|round.?trip|restor|invert|back (in)?to|recover)/i;
+
+// Comments of a module, each with the line after it, and paragraphs of other texts, as far as they promise something.
+function promisesIn(text, isModule) {
+  const blocks = isModule ? text.match(/(\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/[^\n]*\n)+)\s*[^\n]*/gm) || [] : text.split(/\n\s*\n/);
+  return blocks.filter((block) => block.length < 4000 && PROMISE.test(block));
+}
+
 // Adds examples and stated results to targets. The first text is the module itself.
 function collectExamples(found, texts) {
+  const promises = texts.flatMap((text, index) => promisesIn(text, index === 0));
   for (const target of found) {
+    target.promised = promises.filter((block) => mentions(block, target));
     for (const [index, text] of texts.entries()) {
       for (const { args, stated, made } of callsIn(text, target.aliases)) {
         if (made === (target.kind === 'class')) {
@@ -125,6 +136,10 @@ function collectExamples(found, texts) {
       }
     }
   }
+}
+
+function mentions(text, target) {
+  return target.aliases.some((alias) => new RegExp(`(^|[^\\w$])${alias.replace(/\$/g, '\\$')}(?![\\w$])`).test(text));
 }
 
 module.exports = { callsIn, collectExamples, quotedWords };

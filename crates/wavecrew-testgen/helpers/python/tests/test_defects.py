@@ -40,6 +40,9 @@ CORRECT = {
     "rounding": (
         "def to_celsius(f: float) -> float:\n    return (f - 32) * 5 / 9\n"
         "def from_celsius(c: float) -> float:\n    return c * 9 / 5 + 32\n"),
+    "object made of nothing": (
+        "class Signer:\n    def __init__(self, keys: list[str]):\n        self.keys = keys\n"
+        "    def sign(self, text: str) -> str:\n        return text + self.keys[-1]\n"),
     "deep recursion": "def factorial(n: int) -> int:\n    return 1 if n < 2 else n * factorial(n - 1)\n",
     "key of the caller": "PRICES = {'tea': 3}\ndef price(name: str) -> int:\n    return PRICES[name]\n",
     "index of the caller": "def nth(items: list[int], index: int) -> int:\n    return items[index]\n",

@@ -117,6 +117,21 @@ def test_internal_errors_on_documented_input_are_defects(generate):
     assert fails(outcome)
 
 
+def test_a_later_round_does_not_repeat_a_defect(generate):
+    source = "def first(items: list) -> int:\n    return items[0]\n"
+    generate(source)
+    outcome, _ = generate(source, feedback={"uncovered": [[2, 2]], "survivors": [], "failing": [], "refused": []})
+    assert outcome["defects"] == []
+
+
+def test_the_rows_of_a_table_are_inputs(generate):
+    rows = {"quiz": "quizzes", "ox": "oxen", "mouse": "mice", "goose": "geese", "child": "children", "foot": "feet", "tooth": "teeth"}
+    source = "ROWS = [\n%s]\n\n\ndef plural(word: str) -> str:\n    for one, many in ROWS:\n" % "".join(
+        "    (%r, %r),\n" % row for row in rows.items())
+    _, text = generate(source + "        if word == one:\n            return many\n    return word + 's'\n", budget=3.0)
+    assert [word for word in rows if repr(word) not in text.replace('"', "'")] == []
+
+
 @pytest.mark.parametrize(
     ("source", "why"),
     [

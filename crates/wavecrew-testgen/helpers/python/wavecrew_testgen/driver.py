@@ -13,7 +13,7 @@ from .import_help import with_help
 from .import_paths import import_candidates
 from .render import Writer
 from .style import style_of
-from .test_files import ABOUT, TestFiles, is_named, publish
+from .test_files import ABOUT, TestFiles, is_named, publish, read
 
 RESTARTS = 8
 CRASHES_PER_TARGET = 2
@@ -274,7 +274,7 @@ class Module:
                 found.append({"kind": quarantine.ENDLESS, "case": data, "what": what, "line": result["begins"].get(data[0], 0)})
             else:
                 self.drop(quarantine.call_text(data), "takes too long")
-        found = [] if self.must_run_tests() else self._confirmed(found, result)
+        found = [] if self.must_run_tests() else self._confirmed(self._not_yet_reported(found), result)
         if not found:
             return
         text, _ = self._quarantine(found, result)
@@ -283,6 +283,14 @@ class Module:
             self.outcome["defects"].append({
                 "kind": defect["kind"], "call": defect.get("call") or quarantine.call_text(defect["case"], self.fixtures),
                 "what": defect["what"], "line": defect["line"], "quarantine": path})
+
+    def _not_yet_reported(self, found):
+        """The defects without those of earlier rounds, which the files of these rounds name."""
+        texts, text = [], ""
+        while text is not None:
+            text = read(os.path.join(self.out, quarantine.file_name(self.name, len(texts) + 1)))
+            texts.append(text or "")
+        return [defect for defect in found if not any(quarantine.is_reported(defect, text) for text in texts)]
 
     def _quarantine(self, found, result):
         note = "Suspected defects in %s. The generator does not know the intended behaviour: review each one.\n" % self.name

@@ -9,6 +9,7 @@ SHRUNK = (10 ** 7, 10 ** 6, 10 ** 5, 10 ** 4, 1000, 300, 100, 50, 36, 33, 30, 27
 # Methods that people expect to fail for a missing key or index.
 ACCESSORS = ("__getitem__", "__delitem__", "__setitem__", "__missing__", "pop", "popitem", "popleft", "remove", "index")
 MANY = 15  # items, of which there are too many combinations
+EMPTY = ([], (), {}, set())
 SMALL = 50  # a recursion that fails for values of this size is endless
 
 
@@ -30,6 +31,8 @@ def is_expected_error(case, error, documentation):
         return any(is_number(value) and value == 0 for value in values)
     if name == "IndexError" and message.startswith("Replacement index"):
         return True  # a format string of the caller
+    if name == "IndexError" and any(value in EMPTY for source in made_with(case.receiver) for value in values_in(source)):
+        return True  # an object that was made of nothing
     if name == "IndexError":
         lengths = [len(value) for value in values if isinstance(value, (str, bytes, list, tuple))]
         return any(is_number(value) and not -length <= value < length for value in values for length in lengths)

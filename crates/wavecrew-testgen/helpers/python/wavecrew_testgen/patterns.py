@@ -100,7 +100,8 @@ class _Generator:
             for op, value in items[1:]:
                 refused.update(_characters(op, value))
             allowed = [c for c in WORDS + " -.,:" if c not in refused]
-            return rng.choice(allowed or ["é"])
+            letters = [c for c in allowed if c.isalpha()]
+            return rng.choice(letters if letters and rng.random() < 0.8 else allowed or ["é"])
         op, value = rng.choice(items)
         return rng.choice(sorted(_characters(op, value)) or [""])
 

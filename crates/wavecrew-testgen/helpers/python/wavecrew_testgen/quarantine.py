@@ -31,6 +31,16 @@ def _test_names(case, defect):
     return [base] + ["%s_%s" % (base, naming.slug(text, 40)) for text in (arguments(case.args), defect["what"]) if naming.slug(text, 40)]
 
 
+def _comment(defect):
+    return "# " + " ".join(defect["what"].split())[:150]
+
+
+def is_reported(defect, text):
+    """Whether a file of an earlier round has a test for this defect."""
+    names = _test_names(Case.of(defect["case"]), defect)
+    return _comment(defect) in text and any("def %s(" % name in text for name in names)
+
+
 def file_name(module, number=1):
     """A name that keeps pytest from collecting the file."""
     return "quarantine_%s%s.py" % (module.replace(".", "_"), "_%d" % number if number > 1 else "")
@@ -50,7 +60,7 @@ def render(found, origin, note, fixtures=()):
                 lines = [ALARM % defect["what"], "signal.alarm(10)"] + lines + ["signal.alarm(0)"]
             body = "\n".join("    " + line for line in lines)
         used_fixtures = fixtures_used(case, fixtures) + ["capsys"] * ("capsys." in body)
-        bodies.append("def %s(%s):\n    # %s\n%s" % (name, ", ".join(used_fixtures), " ".join(defect["what"].split())[:150], body))
+        bodies.append("def %s(%s):\n    %s\n%s" % (name, ", ".join(used_fixtures), _comment(defect), body))
     text = "\n\n\n".join(bodies)
     used = used_names(text)
     lines = ["import %s" % name for name in STANDARD + ("doctest", "importlib", "signal") if name in used and name not in origin]

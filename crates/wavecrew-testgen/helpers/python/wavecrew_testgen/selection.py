@@ -123,6 +123,8 @@ class Selection:
         self.path = path
         self.report = search.report
         self.mutants = find_mutants(functions)
+        self.function_lines = {
+            line for function in functions for line in range(function.lineno, (function.end_lineno or function.lineno) + 1)}
         self.killed = 0
         self.survivors = []
         self.kept = []
@@ -219,6 +221,8 @@ class Selection:
         share = self.report.share
         self.report.set_limit((self.report.used_share() + share) / 2)
         self.search.rng.shuffle(found)
+        # Rows of tables first: the inputs that show them also show what builds the tables.
+        found.sort(key=lambda mutant: mutant.line in self.function_lines)
         run_module_mutants(self, copies, found, self.kept + others[:150])
         self.report.set_limit(share)
 
@@ -324,14 +328,18 @@ class Selection:
         finally:
             self.replacer.restore()
         differing.sort(key=lambda item: weight(item[0], self.search.rate(item[0], item[1])))
-        for case, outcome, found in differing[:3]:
+        for case, outcome, _ in differing[:3]:
             if self.runner.run(case, traced=False).same(outcome):
-                self.search.pool[case] = self.search.rate(case, outcome)
-                self.search.by_target.setdefault(case.target, []).append(case)
-                self._index(case, found)
+                self.add_case(case, outcome)
                 self._keep_killer(mutant, case)
                 return True
         return False
+
+    def add_case(self, case, outcome):
+        """Adds a case that the search did not find."""
+        self.search.pool[case] = self.search.rate(case, outcome)
+        self.search.by_target.setdefault(case.target, []).append(case)
+        self._index(case, _lines(outcome, self.path))
 
 
 def _lines(outcome, path):

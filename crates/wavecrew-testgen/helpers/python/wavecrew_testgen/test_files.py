@@ -49,14 +49,14 @@ class TestFiles:
         return [(count, "_".join(words[-count:])) for count in range(1, len(words) + 1)]
 
     def _is_of_another_module(self, word):
-        text = _read(os.path.join(self.folder, self.shape % (word, "")))
+        text = read(os.path.join(self.folder, self.shape % (word, "")))
         return text is not None and (ABOUT % self.module) + " " not in text.partition("\n")[0] + " "
 
     def known_tests(self):
         """Names of the tests in the files of earlier rounds, with the ids of parametrised ones."""
         found, number = set(), 1
         while True:
-            text = _read(os.path.join(self.folder, self.name(number)))
+            text = read(os.path.join(self.folder, self.name(number)))
             if text is None:
                 return found
             found.update(_tests_in(text))
@@ -77,7 +77,8 @@ def _tests_in(text):
             yield "%s[%s]" % (function.name, word)
 
 
-def _read(path):
+def read(path):
+    """The text of a file, or None."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

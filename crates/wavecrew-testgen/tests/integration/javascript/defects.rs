@@ -14,7 +14,7 @@ const SUSPICIOUS: &str = r"
  * shout('hello there') // => 'HELLO THERE!'
  */
 export function shout(text: string): string { return text.toUpperCase(); }
-export function encodeKey(text: string): string { return text.replace(/b/g, 'B'); }
+/** The inverse of `decodeKey`. */ export function encodeKey(text: string): string { return text.replace(/b/g, 'B'); }
 export function decodeKey(text: string): string { return text.replace(/B/g, 'b'); }
 export function first(items: string[]): string { return items[0].trim(); }
 export function spin(n: number): number { while (n > 2) { n += 0; } return n; }
@@ -23,7 +23,7 @@ export function spin(n: number): number { while (n > 2) { n += 0; } return n; }
  * double(4); // 9
  */
 export function double(n: number): number { return n * 2; }
-export function hexToRgb(text: string): string { return 'rgb' + text.replace(/a/g, 'A'); }
+export function hexToRgb(text: string): string { return 'rgb' + text.replace(/a/g, 'A'); } // `rgbToHex` reverses `hexToRgb`.
 export function rgbToHex(text: string): string { return text.slice(3).replace(/A/g, 'a'); }
 export class Basket {
   private items: string[] = [];
@@ -128,8 +128,21 @@ fn called_methods_count_as_declared_types() {
 }
 
 #[test]
+fn names_alone_promise_no_round_trip() {
+    let source = "export function stringifyPath(parts: string[]): string { return parts.join('.'); }\n\
+                  export function parsePath(path: string): string[] { return path.split('.').filter(Boolean); }\n";
+    let files = [("package.json", r#"{"type": "module"}"#), ("src/path.ts", source)];
+    let Some(project) = TestProject::new(&files) else {
+        return;
+    };
+    let module = project.generate(Framework::Vitest, "src/path.ts");
+    assert_eq!(module.defects, [], "nothing says that `a..b` comes back");
+}
+
+#[test]
 fn rounded_numbers_need_not_survive_a_round_trip() {
-    let source = "export function format(ms: number): string { return Math.round(ms / 1000) + 's'; }\n\
+    let source = "/** `parse` reverses `format`. */\n\
+                  export function format(ms: number): string { return Math.round(ms / 1000) + 's'; }\n\
                   export function parse(text: string): number { return Number(text.slice(0, -1)) * 1000; }\n";
     let files = [("package.json", r#"{"type": "module"}"#), ("src/ms.ts", source)];
     let Some(project) = TestProject::new(&files) else {
