@@ -1,6 +1,7 @@
 //! What to test: the source files in scope, the frameworks that test them, the targets. Determined once, when a session
 //! starts, and kept in its `scope.json`, which everything later reads.
 
+mod built_files;
 mod changes;
 mod file;
 pub(crate) mod git;
@@ -77,6 +78,13 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
         let mut files = all_sources(&named);
         files.sort();
         files.dedup();
+        let mut why = why.to_owned();
+        if files.is_empty() && named.is_empty() {
+            files = built_files::entries(project);
+            if !files.is_empty() {
+                why = "it has built files only, so those that package.json names are tested".to_owned();
+            }
+        }
         let what = if named.is_empty() {
             "the whole project".to_owned()
         } else {

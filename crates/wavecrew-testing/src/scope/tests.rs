@@ -132,6 +132,26 @@ fn what_falls_back_to_the_whole_project_says_why() {
 }
 
 #[test]
+fn a_package_of_built_files_is_tested_through_its_entries() {
+    let lab = Lab::new(&[
+        "dist/index.cjs",
+        "dist/index.mjs",
+        "dist/index.d.ts",
+        "dist/inner.js",
+    ]);
+    let package = r#"{"main": "./dist/index.cjs", "exports": {".": {"types": "./dist/index.d.ts", "import": "./dist/index.mjs"},
+        "./package.json": "./package.json", "./gone": "./dist/gone.js", "./up": "../up.js"}}"#;
+    lab.write("package.json", package);
+    let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
+    assert_eq!(found.files, [PathBuf::from("dist/index.cjs")]);
+    assert!(found.how.contains("built files only"), "{}", found.how);
+
+    lab.write("src/index.js", "export const a = 1\n");
+    let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
+    assert_eq!(found.files, [PathBuf::from("src/index.js")], "source comes first");
+}
+
+#[test]
 fn a_revision_that_git_does_not_know_is_refused() {
     let lab = Lab::committed(&["a.py"]);
     let said = |since| {

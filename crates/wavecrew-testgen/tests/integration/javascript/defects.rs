@@ -23,7 +23,7 @@ export function spin(n: number): number { while (n > 2) { n += 0; } return n; }
  * double(4); // 9
  */
 export function double(n: number): number { return n * 2; }
-export function hexToRgb(text: string): string { return 'rgb' + text.replace(/a/g, 'A'); } // `rgbToHex` reverses `hexToRgb`.
+/* `rgbToHex` reverses this. */ export function hexToRgb(text: string): string { return 'rgb' + text.replace(/a/g, 'A'); }
 export function rgbToHex(text: string): string { return text.slice(3).replace(/A/g, 'a'); }
 export class Basket {
   private items: string[] = [];

@@ -1,0 +1,50 @@
+//! Packages as a registry delivers them may have built files only: then the files that `package.json` names are their source.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+use wavecrew_measure::detect::Language;
+
+/// The JavaScript files that `package.json` names as the package's entries, relative to the project.
+pub(super) fn entries(project: &Path) -> Vec<PathBuf> {
+    let Ok(text) = fs::read_to_string(project.join("package.json")) else {
+        return Vec::new();
+    };
+    let package: Value = serde_json::from_str(&text).unwrap_or_default();
+    let mut named = Vec::new();
+    for key in ["exports", "module", "main"] {
+        paths_in(&package[key], &mut named);
+    }
+    let mut found: Vec<PathBuf> = named
+        .iter()
+        .map(|path| path.trim_start_matches("./"))
+        .filter(|path| !path.contains(".d.") && !path.contains(".min.") && !path.contains('*'))
+        .map(PathBuf::from)
+        .filter(|path| path.components().all(|part| matches!(part, Component::Normal(_))))
+        .filter(|path| Language::of(path).is_some() && project.join(path).is_file())
+        .collect();
+    found.sort();
+    found.dedup();
+    one_of_each_name(found)
+}
+
+fn paths_in(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(path) => found.push(path.clone()),
+        Value::Array(items) => items.iter().for_each(|item| paths_in(item, found)),
+        Value::Object(items) => items.values().for_each(|item| paths_in(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The same module is often there for several module systems: `index.cjs`, `index.mjs`. One of them is enough.
+fn one_of_each_name(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for file in files {
+        if !kept.iter().any(|known| known.file_stem() == file.file_stem()) {
+            kept.push(file);
+        }
+    }
+    kept
+}
