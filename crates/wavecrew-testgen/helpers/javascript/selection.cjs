@@ -17,8 +17,8 @@ const BATCH = 32;
 const MAX_FAILED_BATCHES = 40;
 const FEW = 8;
 const PER_PATH = 4;
-const MAX_SIMPLER = 12;
-const MUTANT_SHARE = 0.85;
+const MAX_SIMPLER = 20;
+const MUTANT_SHARE = 0.75;
 
 // How hard a case is to read.
 function weight(found) {
@@ -237,22 +237,40 @@ class Selection {
     return found.sort((a, b) => a.weight - b.weight);
   }
 
-  // Replaces kept calls by simpler ones. Examples stay as people wrote them.
+  // Replaces kept calls by simpler ones, the hardest to read first. Examples stay as people wrote them.
   async simplify() {
     const { search } = this;
-    for (const [at, found] of this.kept.entries()) {
+    const uses = this.countBranches();
+    const order = [...this.kept.keys()].sort((a, b) => this.kept[b].weight - this.kept[a].weight);
+    for (const at of order) {
+      const found = this.kept[at];
       if (found.isExample || search.isOutOfTime()) continue;
+      const needed = uses && found.reached.branches.filter((branch) => uses.get(branch) === 1);
       let best = found;
       for (let round = 0; round < MAX_SIMPLER && !search.isOutOfTime(); round += 1) {
-        const better = await this.simpler(best);
+        const better = await this.simpler(best, needed);
         if (better === null) break;
         best = better;
       }
       this.kept[at] = best;
+      if (uses === null || best === found) continue;
+      for (const branch of found.reached.branches) uses.set(branch, uses.get(branch) - 1);
+      for (const branch of best.reached.branches) uses.set(branch, (uses.get(branch) || 0) + 1);
     }
   }
 
-  async simpler(found) {
+  // How many kept calls and existing tests reach each branch, or null when branches are not known.
+  countBranches() {
+    const { tracer, engineTracer } = this.search;
+    if (tracer === engineTracer) return null;
+    const uses = new Map([...tracer.baseline()].map((branch) => [branch, 1]));
+    for (const { reached } of this.kept) for (const branch of reached.branches) uses.set(branch, (uses.get(branch) || 0) + 1);
+    return uses;
+  }
+
+  // A simpler call with a result of the same kind, which kills the same mutants and reaches the `needed` branches, or takes
+  // the same path when branches are not known. Null when there is none.
+  async simpler(found, needed) {
     const { search } = this;
     const { outcome, path } = found;
     const others = [];
@@ -263,9 +281,9 @@ class Selection {
       if (others.length >= BATCH) break;
     }
     for (const { call, outcome: newOutcome, reached } of await search.runTraced(others)) {
-      const alike = newOutcome && newOutcome.result && newOutcome.result.kind === outcome.result.kind && newOutcome.result.name === outcome.result.name && reached.path === path;
-      if (!alike) continue;
-      const made = { ...found, ...call, outcome: newOutcome, testText: undefined };
+      if (!newOutcome || !newOutcome.result || newOutcome.result.kind !== outcome.result.kind || newOutcome.result.name !== outcome.result.name) continue;
+      if (needed === null ? reached.path !== path : needed.some((branch) => !reached.branches.includes(branch))) continue;
+      const made = { ...found, ...call, outcome: newOutcome, reached, path: reached.path, testText: undefined };
       if (this.kept.some((one) => one !== found && callText(one) === callText(made))) continue;
       if ((await this.killsAll(made, found.kills)) && (await search.isStable(call, JSON.stringify(newOutcome)))) return made;
     }
