@@ -117,6 +117,17 @@ pub fn forget(session: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes the record of a session that was in this folder before.
+pub fn discard(session: &Path) -> io::Result<()> {
+    let Some(place) = Place::of(session) else {
+        return Ok(());
+    };
+    match fs::remove_dir_all(&place.0) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Facts of a session that something else than a check has changed, relative to the session. Undoes the changes.
 pub fn restore_changed(session: &Path) -> io::Result<Vec<PathBuf>> {
     let Some((place, record)) = Place::of(session).and_then(|place| {
@@ -212,6 +223,21 @@ fn remove_stale_records(place: &Place) {
 #[cfg(test)]
 mod unit_tests {
     use super::*;
+
+    #[test]
+    fn a_new_session_in_the_folder_of_a_deleted_one_starts_without_facts() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = folder.path().join("tst-1");
+        fs::create_dir_all(session.join("results")).unwrap();
+        write(&session, &session.join("results/run-L1.json"), b"old").unwrap();
+        fs::remove_dir_all(&session).unwrap();
+
+        fs::create_dir_all(session.join("results")).unwrap();
+        discard(&session).unwrap();
+        write(&session, &session.join("scope.json"), b"new").unwrap();
+        assert!(restore_changed(&session).unwrap().is_empty());
+        assert!(!session.join("results/run-L1.json").exists());
+    }
 
     #[test]
     fn changed_facts_are_found_and_restored() {

@@ -129,10 +129,14 @@ class CallGenerator {
     }
     const lists = [[args, (list) => ({ target, args: list, steps, factory })]];
     steps.forEach((step, at) => lists.push([step.args, (list) => ({ target, args, factory, steps: steps.map((one, index) => (index === at ? { ...one, args: list } : one)) })]));
-    for (const [list, put] of lists) {
-      for (let at = 0; at < list.length; at += 1) {
-        for (const other of simpler(list[at], evaluate)) yield put([...list.slice(0, at), other, ...list.slice(at + 1)]);
-      }
+    // In turn, so that a long text does not keep the options from being tried.
+    let open = lists.flatMap(([list, put]) => list.map((source, at) => ({ list, put, at, values: simpler(source, evaluate) })));
+    while (open.length > 0) {
+      open = open.filter((one) => {
+        one.next = one.values.next();
+        return !one.next.done;
+      });
+      for (const { list, put, at, next } of open) yield put([...list.slice(0, at), next.value, ...list.slice(at + 1)]);
     }
   }
 }

@@ -74,9 +74,11 @@ function* smaller(value) {
     for (const key of Object.keys(value)) {
       const { [key]: gone, ...rest } = value;
       yield rest;
+    }
+    for (const [key, old] of Object.entries(value)) {
       // `true` is the simplest value for an option.
-      if (gone && typeof gone !== 'boolean') yield { ...value, [key]: true };
-      for (const item of smaller(gone)) yield { ...value, [key]: item };
+      if (old && typeof old !== 'boolean') yield { ...value, [key]: true };
+      for (const item of smaller(old)) yield { ...value, [key]: item };
     }
   }
 }

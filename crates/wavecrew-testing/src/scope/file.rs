@@ -114,6 +114,12 @@ impl Scope {
         serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
+    /// Writes the scope of a new session. What was known of an earlier one in the same folder does not count any more.
+    pub fn write_first(&self, session: &Path) -> io::Result<()> {
+        sealed::discard(session)?;
+        self.write(session)
+    }
+
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');

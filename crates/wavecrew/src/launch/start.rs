@@ -73,7 +73,7 @@ impl Launch<'_> {
         let info = |dir: &SessionDir| {
             // The scope is there before the session counts as one: whoever continues it needs it.
             if let Some(prepared) = &target.testing {
-                scope_written = prepared.scope.write(dir.path());
+                scope_written = prepared.scope.write_first(dir.path());
             }
             session_info(dir, project, &target, &request, &options)
         };
