@@ -78,11 +78,11 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
         let mut files = all_sources(&named);
         files.sort();
         files.dedup();
-        let mut why = why.to_owned();
+        let mut why = why;
         if files.is_empty() && named.is_empty() {
             files = built_files::entries(project);
             if !files.is_empty() {
-                why = "it has built files only, so those that package.json names are tested".to_owned();
+                why = "it has built files only, so those that package.json names are tested";
             }
         }
         let what = if named.is_empty() {
