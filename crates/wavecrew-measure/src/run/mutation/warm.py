@@ -43,8 +43,10 @@ def baseline(plan):
     threading.settrace(recorder.trace)
     sys.settrace(recorder.trace)
     started = time.monotonic()
-    pytest.main(plan["args"], plugins=[recorder])
+    code = pytest.main(plan["args"], plugins=[recorder])
     sys.settrace(None)
+    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+        sys.exit(code)  # without a report: pytest did not run the tests
     report = recorder.report()
     report["loading"] = max(0.0, time.monotonic() - started - sum(t["seconds"] for t in report["tests"]))
     with open(plan["out"], "w", encoding="utf-8") as file:

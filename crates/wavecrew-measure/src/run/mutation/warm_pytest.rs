@@ -320,13 +320,14 @@ impl Worker {
             serde_json::to_vec(&plan(args)).map_err(std::io::Error::other)?,
         )?;
         let mut step = python_step(&run, &python, vec![script.into(), file.into()]);
-        step.env.push(("PYTHONPATH", self.import_path(mutation)));
+        step.env
+            .push(("PYTHONPATH", self.import_path(mutation, &run.file("plugin"))));
         run.run(&step).map(drop)
     }
 
     /// The folders of the copy that hold its packages, before all others: an editable installation of the project would
     /// otherwise be imported in place of the copy.
-    fn import_path(&self, mutation: &MutationRun<'_>) -> std::ffi::OsString {
+    fn import_path(&self, mutation: &MutationRun<'_>, plugins: &Path) -> std::ffi::OsString {
         let mut folders: Vec<PathBuf> = Vec::new();
         for target in mutation.request.targets {
             let file = self.copy.at(&target.file);
@@ -340,6 +341,7 @@ impl Worker {
         }
         let given = &mutation.runner.python_path;
         folders.extend(given.iter().map(|folder| self.copy.at(folder)));
+        folders.push(plugins.to_owned());
         let old = std::env::var_os("PYTHONPATH").unwrap_or_default();
         folders.extend(std::env::split_paths(&old).filter(|path| !path.as_os_str().is_empty()));
         std::env::join_paths(folders).unwrap_or(old)
