@@ -3,7 +3,7 @@
 # wavecrew starts it once per task, with the instruction on stdin and in $WAVECREW_PROMPT_FILE.
 set -eu
 recipes=$(dirname "$0")/recipes
-notes=$WAVECREW_SESSION_DIR/notes
+notes=notes # in the project, the working folder
 mkdir -p "$notes"
 
 echo "$WAVECREW_ROLE at work on $WAVECREW_TASK, attempt $WAVECREW_ATTEMPT"
