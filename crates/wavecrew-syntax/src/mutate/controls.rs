@@ -1,11 +1,11 @@
-//! Changes of a whole file whose outcome is known beforehand: one that is_mutant nothing, and two that leave nothing of its
+//! Changes of a whole file whose outcome is known beforehand: one that means nothing, and two that leave nothing of its
 //! functions. They show whether a test looks at what the code does.
 
 use tree_sitter::Node;
 
 use super::{Mutant, MutantKind};
 use crate::grammar::{Grammar, errors};
-use crate::tree::{children, field, walk};
+use crate::tree::{all_children, children, field, walk};
 
 /// The control mutants of a file; none where they would not parse.
 pub fn controls(language: Grammar, source: &str) -> Vec<Mutant> {
@@ -17,11 +17,15 @@ pub fn controls(language: Grammar, source: &str) -> Vec<Mutant> {
 
 fn control(language: Grammar, source: &str, kind: MutantKind) -> Option<Mutant> {
     let tree = language.parse(source);
-    let insertions = if language.is_python() {
+    let mut insertions = if language.is_python() {
         python(tree.root_node(), source, kind)
     } else {
         javascript(tree.root_node(), kind)
     };
+    if kind == MutantKind::Unchanged {
+        insertions.extend(spaces(tree.root_node()));
+        insertions.sort_by_key(|(at, _)| *at);
+    }
     let mut changed = source.to_owned();
     for (at, text) in insertions.iter().rev() {
         changed.insert_str(*at, text);
@@ -114,6 +118,37 @@ fn javascript(root: Node<'_>, kind: MutantKind) -> Insertions {
     found
 }
 
+/// More space after operators, opening parentheses of calls and `return`: a test that looks for a piece of the source does
+/// not find it any more.
+fn spaces(root: Node<'_>) -> Insertions {
+    let mut found = Insertions::new();
+    walk(root, |node| {
+        let is_spaced = |token: &Node<'_>| match node.kind() {
+            "argument_list" | "arguments" => token.kind() == "(",
+            "return_statement" => token.kind() == "return",
+            "binary_operator"
+            | "comparison_operator"
+            | "boolean_operator"
+            | "assignment"
+            | "augmented_assignment"
+            | "binary_expression"
+            | "assignment_expression"
+            | "augmented_assignment_expression"
+            | "variable_declarator" => true,
+            _ => false,
+        };
+        let tokens = all_children(node).into_iter().filter(|child| !child.is_named());
+        found.extend(
+            tokens
+                .filter(is_spaced)
+                .map(|token| (token.end_byte(), " ".to_owned())),
+        );
+        // Text in a string stays as it is, and so does code in it: `f"{a + b=}"` shows its own spelling.
+        !matches!(node.kind(), "string" | "template_string")
+    });
+    found
+}
+
 #[cfg(test)]
 mod unit_tests {
     use super::*;
@@ -131,12 +166,17 @@ mod unit_tests {
         assert_eq!(
             texts(Grammar::Python, source),
             [
-                "def f(x):\n    \"\"\"Doc.\"\"\"\n    _unchanged = None\n    if x:\n        return 1\n\n\ndef g(): _unchanged = None; return 2\n\n# unchanged\n",
+                "def f(x):\n    \"\"\"Doc.\"\"\"\n    _unchanged = None\n    if x:\n        return  1\n\n\ndef g(): _unchanged = None; return  2\n\n# unchanged\n",
                 "def f(x):\n    \"\"\"Doc.\"\"\"\n    raise RuntimeError('control')\n    if x:\n        return 1\n\n\ndef g(): raise RuntimeError('control'); return 2\n",
                 "def f(x):\n    \"\"\"Doc.\"\"\"\n    return\n    if x:\n        return 1\n\n\ndef g(): return; return 2\n",
             ]
         );
-        assert_eq!(texts(Grammar::Python, "x = 1\n"), ["x = 1\n\n# unchanged\n"]);
+        assert_eq!(texts(Grammar::Python, "x = 1\n"), ["x =  1\n\n# unchanged\n"]);
+        let spaced = texts(Grammar::Python, "y = f\"{a + b=}\" if a in b and g(a) else a*b\n");
+        assert_eq!(
+            spaced,
+            ["y =  f\"{a + b=}\" if a in  b and  g( a) else a* b\n\n# unchanged\n"]
+        );
     }
 
     #[test]
@@ -145,7 +185,7 @@ mod unit_tests {
         let texts = texts(Grammar::JavaScript, source);
         assert_eq!(
             texts[0],
-            "export function f(x) {\n  return [x].map((y) => { return y; ;void 0;});\n;void 0;}\n\n// unchanged\n"
+            "export function f(x) {\n  return  [x].map( (y) => { return  y; ;void 0;});\n;void 0;}\n\n// unchanged\n"
         );
         assert_eq!(
             texts[1],
