@@ -22,7 +22,7 @@ const IDLE: u64 = 1000;
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     match args.first().and_then(|a| a.to_str()) {
-        Some("__guardian") => return guardian_main(),
+        Some("__guardian") => return guardian_main(&[]),
         Some("noop" | "hang") => return wavecrew_test_support::fake_agent::run(args.into_iter()),
         _ => {}
     }

@@ -11,7 +11,7 @@ use wavecrew_process::{GuardianEvent, Spawn};
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     match args.peek().and_then(|a| a.to_str()) {
-        Some("__guardian") => guardian_main(),
+        Some("__guardian") => guardian_main(&[]),
         Some("__coordinator") => coordinate(args.skip(1).collect()),
         _ => wavecrew_test_support::fake_agent::run(args),
     }

@@ -91,17 +91,19 @@ fn announce(dir: &SessionDir, scope: &Scope, now: &str) -> Result<(), SessionErr
 }
 
 /// Runs the project's own tests in a child process, `program __baseline`, which ends them when this process is gone.
-/// When `stop` becomes readable, the child stops.
+/// When `stop` becomes readable, the child stops. `rules` is the variable with what its programs may do.
 pub fn measure_baseline(
     program: &Path,
     session: &Path,
     silent: bool,
     stop: &OwnedFd,
+    rules: (&str, String),
 ) -> io::Result<ExitStatus> {
     let mut child = Command::new(program)
         .args([BASELINE_COMMAND, "--session"])
         .arg(session)
         .args(silent.then_some("--silent"))
+        .env(rules.0, rules.1)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()?;

@@ -1,5 +1,5 @@
 //! How fast runs are, beside named peers in the same run of this program. Run by hand:
-//! `cargo bench -p wavecrew --bench run [-- throughput chain sleepers continue growth]`.
+//! `cargo bench -p wavecrew --bench run [-- throughput sandbox chain sleepers continue growth]`.
 
 #![expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
 
@@ -29,6 +29,7 @@ fn main() {
     let agent = fake_agent();
     for (name, bench) in [
         ("throughput", throughput as fn(&Path)),
+        ("sandbox", sandbox),
         ("chain", chain),
         ("sleepers", sleepers),
         ("continue", continuing),
@@ -118,6 +119,34 @@ fn throughput(agent: &Path) {
         }
     }
     pueue(agent, ours);
+}
+
+/// What confining each worker costs: the same no-op tasks with the sandbox off and on, in turns; the middle of five counts.
+/// `WAVECREW_BENCH_TASKS` is the number of tasks.
+fn sandbox(agent: &Path) {
+    let count = std::env::var("WAVECREW_BENCH_TASKS").ok();
+    let count = count.and_then(|count| count.parse().ok()).unwrap_or(10_000);
+    let run = |mode: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(
+            folder.path().join("wavecrew.toml"),
+            format!("sandbox = \"{mode}\"\n"),
+        )
+        .expect("settings");
+        table(folder.path(), count, |_| String::new());
+        rate(count, wavecrew(folder.path(), agent, "noop", 8))
+    };
+    let (mut off, mut on) = (vec![], vec![]);
+    for _ in 0..5 {
+        off.push(run("off"));
+        on.push(run("require"));
+    }
+    let (off, on) = (median(&off).expect("five"), median(&on).expect("five"));
+    println!("sandbox = \"off\"             {off:8.0}/s");
+    println!(
+        "sandbox = \"require\"         {on:8.0}/s   {:.1} % fewer",
+        100.0 * (1.0 - on / off)
+    );
 }
 
 fn median(values: &[f64]) -> Option<f64> {

@@ -29,9 +29,12 @@ mod units;
 mod user_file;
 
 use exit::Exit;
+use launch::CHECK_COMMAND;
 use std::process::ExitCode;
 use wavecrew_measure::run::watchdog;
+use wavecrew_process::sandbox;
 use wavecrew_run::recording;
+use wavecrew_testing::setup::BASELINE_COMMAND;
 
 fn main() -> ExitCode {
     // Processes that a run starts, before anything else: they stay small.
@@ -40,7 +43,12 @@ fn main() -> ExitCode {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     match words.first().map_or("", String::as_str) {
-        "__guardian" => return wavecrew_process::guardian::guardian_main(),
+        "__guardian" => return wavecrew_process::guardian::guardian_main(&words[1..]),
+        sandbox::PROBE_ARGUMENT => return sandbox::probe_main(),
+        CHECK_COMMAND | BASELINE_COMMAND | cmd::offline_worker::NAME => prepare_for_programs(),
+        _ => {}
+    }
+    match words.first().map_or("", String::as_str) {
         recording::REPLAY => return recording::replay_main(&words[1..]),
         cmd::offline_worker::NAME => return cmd::offline_worker::worker_main(),
         watchdog::WATCHDOG_ARGUMENT => {
@@ -61,6 +69,14 @@ fn main() -> ExitCode {
             }
             failure.exit().into()
         }
+    }
+}
+
+/// These processes run code of workers. While they have one thread, they get what confining that needs.
+fn prepare_for_programs() {
+    if !sandbox::ProgramRules::current().off {
+        // Without it, mounts do not take part.
+        let _ = sandbox::enter_user_namespace();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs of the engine: everything that happens outside reaches it as one of these.
 
-use crate::event::{AnsweredBy, ProcessId, StopReason, TokenUsage, Verdict, WorktreeRecord};
+use crate::event::{AnsweredBy, ProcessId, Refusal, StopReason, TokenUsage, Verdict, WorktreeRecord};
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sheet::Patch;
@@ -74,6 +74,11 @@ pub enum Input {
     EditedAfterReport {
         worker: WorkerId,
         files: Vec<String>,
+    },
+    /// The worker's output says that the sandbox refused these.
+    Refused {
+        worker: WorkerId,
+        refusals: Vec<Refusal>,
     },
     /// Something about a claim is in doubt and stays so; the outcome of its check follows.
     Doubted {

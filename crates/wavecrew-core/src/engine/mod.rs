@@ -252,6 +252,7 @@ impl Engine {
             Input::UsageSoFar { worker, spent, model } => self.usage_so_far(worker, spent, model.as_deref()),
             Input::TurnEnded { worker, end } => self.turn_ended(worker, &end),
             Input::EditedAfterReport { worker, files } => self.edited_after_report(worker, files),
+            Input::Refused { worker, refusals } => self.refused(worker, refusals),
             Input::Doubted { worker, reason } => self.doubted(worker, &reason),
             Input::ClaimChecked { worker, outcome } => self.claim_checked(worker, outcome),
             Input::Expanded { task, change } => self.expanded(&task, change),

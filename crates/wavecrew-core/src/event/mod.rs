@@ -73,6 +73,12 @@ pub enum Event {
         attempt: u32,
         files: Vec<String>,
     },
+    /// The worker's output says that the sandbox refused these.
+    Refused {
+        task: String,
+        attempt: u32,
+        refusals: Vec<Refusal>,
+    },
     /// The attempt has ended and the task has its result.
     Finished {
         at: Timestamp,
@@ -234,6 +240,7 @@ impl Event {
             | Self::Usage { .. }
             | Self::SentBack { .. }
             | Self::EditedAfterReport { .. }
+            | Self::Refused { .. }
             | Self::Budgeted { .. }
             | Self::Skipped { .. }
             | Self::Reset { .. }
@@ -246,6 +253,33 @@ impl Event {
             | Self::TableEdited { .. }
             | Self::Asked { .. }
             | Self::Answered { .. } => None,
+        }
+    }
+}
+
+/// A place that the sandbox kept a worker from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub path: String,
+    pub access: RefusedAccess,
+}
+
+/// What is not allowed there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RefusedAccess {
+    /// Neither reading nor changing.
+    Read,
+    /// Changing.
+    Write,
+}
+
+impl RefusedAccess {
+    /// What the worker wanted to do, at least.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "change",
         }
     }
 }

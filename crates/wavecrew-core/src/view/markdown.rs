@@ -1,7 +1,8 @@
 //! `context.md`: the whole report of a session.
 
 use super::{
-    SessionMeta, SessionSummary, TaskMark, count, duration, edits_after_report, name, one_line, usage_line,
+    ALLOWING, SessionMeta, SessionSummary, TaskMark, count, duration, edits_after_report, name, one_line,
+    refusals, usage_line,
 };
 use crate::budget::{dollars, grouped};
 use crate::engine::{Ledger, TaskState};
@@ -156,6 +157,9 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     }
     if let Some(files) = edits_after_report(state) {
         let _ = writeln!(text, "  - Warning: after its report it changed {files}");
+    }
+    if let Some(refused) = refusals(state) {
+        let _ = writeln!(text, "  - Refused by the sandbox: {refused} ({ALLOWING})");
     }
 }
 

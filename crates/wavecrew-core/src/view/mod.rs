@@ -139,14 +139,32 @@ pub fn duration(state: &TaskState) -> Option<Duration> {
 
 /// Files that the worker changed after its report, on one line; only the first few.
 pub fn edits_after_report(state: &TaskState) -> Option<String> {
-    const LISTED: usize = 5;
     let files = state.edits_after_report.as_deref()?;
-    let listed: Vec<String> = files.iter().take(LISTED).map(|file| one_line(file)).collect();
-    let mut line = listed.join(", ");
-    if files.len() > LISTED {
-        line = format!("{line} and {} more", files.len() - LISTED);
+    Some(first_few(files.iter().map(|file| one_line(file))))
+}
+
+/// The settings that would allow what the sandbox refused.
+pub const ALLOWING: &str =
+    "allow it with --allow-write PATH, or `write` and `read` below [sandbox] in wavecrew.toml";
+
+/// What the sandbox refused to the worker, on one line; only the first few.
+pub fn refusals(state: &TaskState) -> Option<String> {
+    let refusals = state.refusals.as_deref()?;
+    Some(first_few(refusals.iter().map(|refusal| {
+        format!("{} {}", refusal.access.as_str(), one_line(&refusal.path))
+    })))
+}
+
+fn first_few(items: impl ExactSizeIterator<Item = String>) -> String {
+    const LISTED: usize = 5;
+    let more = items.len().saturating_sub(LISTED);
+    let listed: Vec<String> = items.take(LISTED).collect();
+    let line = listed.join(", ");
+    if more > 0 {
+        format!("{line} and {more} more")
+    } else {
+        line
     }
-    Some(line)
 }
 
 /// What a task's line starts with.

@@ -1,7 +1,8 @@
 //! The short report at the end of a run, and the line of one finished task.
 
 use super::{
-    SessionMeta, SessionSummary, TaskMark, count, duration, edits_after_report, name, one_line, usage_line,
+    ALLOWING, SessionMeta, SessionSummary, TaskMark, count, duration, edits_after_report, name, one_line,
+    refusals, usage_line,
 };
 use crate::engine::Ledger;
 use crate::event::{RunOutcome, Status, StopReason};
@@ -140,6 +141,18 @@ fn warnings(text: &mut String, ledger: &Ledger) {
     }
     for (task, files) in late {
         let _ = writeln!(text, "  {}: {files}", name(ledger, task));
+    }
+    let mut refused = ledger
+        .plan()
+        .tasks()
+        .filter_map(|task| Some((task, refusals(ledger.task(task))?)))
+        .take(LISTED)
+        .peekable();
+    if refused.peek().is_some() {
+        let _ = writeln!(text, "\nRefused by the sandbox; {ALLOWING}");
+    }
+    for (task, refused) in refused {
+        let _ = writeln!(text, "  {}: {refused}", name(ledger, task));
     }
 }
 

@@ -11,6 +11,7 @@ use wavecrew_agents::AgentSetting;
 use wavecrew_core::engine::{Permission, Reply, UNATTENDED, WorkerRequest};
 use wavecrew_process::ProcessExit;
 use wavecrew_process::guardian::Guardian;
+use wavecrew_run::sandbox::AgentSandbox;
 use wavecrew_run::worker::conversation::WorkerConversation;
 use wavecrew_run::worker::files::write_prompt;
 use wavecrew_run::worker::output::Output;
@@ -22,6 +23,8 @@ use wavecrew_run::worktree::Worktree;
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Agent {
+    pub name: String,
+    pub sandbox: Rc<AgentSandbox>,
     pub adapter: Rc<dyn wavecrew_agents::Agent>,
     pub settings: AgentSetting,
     pub output: Rc<Output>,

@@ -15,9 +15,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 use wavecrew_agents::{AgentSettings, Redactor};
 use wavecrew_core::event::TokenUsage;
-use wavecrew_process::guardian::{Guardian, GuardianCommand};
+use wavecrew_process::guardian::{Guardian, GuardianCommand, USER_NAMESPACE};
 use wavecrew_process::{GuardianEvent, ProcessExit};
 use wavecrew_run::agent_name::by_name;
+use wavecrew_run::sandbox::{AgentSandbox, SandboxSettings};
 use wavecrew_run::worker::conversation::{WorkerConversation, conversation_id};
 use wavecrew_run::worker::output::Output;
 use wavecrew_run::worker::streams::{ProcessState, WorkerEvent};
@@ -35,6 +36,7 @@ pub(super) fn run(
     root: &Root,
     command: &GuardianCommand,
     settings: &AgentSettings,
+    sandbox: SandboxSettings,
     mut requests: UnboundedReceiver<AgentRequest>,
     ended: &OnceLock<String>,
 ) {
@@ -45,6 +47,16 @@ pub(super) fn run(
             return;
         }
     };
+    let sandbox = Rc::new(AgentSandbox::new(sandbox, root.path()));
+    let mut command = command.clone();
+    match sandbox.support() {
+        Ok(support) if support.needs_user_namespace() => command.args.push(USER_NAMESPACE.into()),
+        Ok(_) => {}
+        Err(reason) => {
+            let _ = ended.set(reason);
+            return;
+        }
+    }
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         let (events, mut worker_events) = unbounded_channel();
@@ -61,6 +73,7 @@ pub(super) fn run(
                     let mut host = Host {
                         project: root.path().to_owned(),
                         settings: settings.clone(),
+                        sandbox: Rc::clone(&sandbox),
                         guardian,
                         agents: left.agents,
                         processes: HashMap::new(),
@@ -147,6 +160,7 @@ fn finish(agent: &Agent) -> Result<Option<KeptWorktree>, String> {
 struct Host {
     project: PathBuf,
     settings: AgentSettings,
+    sandbox: Rc<AgentSandbox>,
     guardian: Guardian,
     agents: HashMap<String, Agent>,
     /// The agent of each process, and the sender that informs its output readers.
@@ -279,6 +293,8 @@ impl Host {
             }
         };
         let agent = Agent {
+            name: name.to_owned(),
+            sandbox: Rc::clone(&self.sandbox),
             output: Rc::new(Output::new(
                 home.join("log.txt"),
                 LOG_BYTES,

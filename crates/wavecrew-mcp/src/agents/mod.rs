@@ -17,6 +17,7 @@ use tokio::sync::{oneshot, watch};
 use wavecrew_agents::AgentSettings;
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_run::recording::PREFIX;
+use wavecrew_run::sandbox::SandboxSettings;
 use wavecrew_run::worktree::{Isolation, KeptWorktree};
 
 /// The arguments of `spawn_agent`.
@@ -97,6 +98,7 @@ pub(crate) struct Agents {
     root: Root,
     guardian: GuardianCommand,
     settings: AgentSettings,
+    sandbox: SandboxSettings,
     host: OnceLock<HostThread>,
 }
 
@@ -109,11 +111,17 @@ struct HostThread {
 }
 
 impl Agents {
-    pub fn new(root: Root, guardian: GuardianCommand, settings: AgentSettings) -> Self {
+    pub fn new(
+        root: Root,
+        guardian: GuardianCommand,
+        settings: AgentSettings,
+        sandbox: SandboxSettings,
+    ) -> Self {
         Self {
             root,
             guardian,
             settings,
+            sandbox,
             host: OnceLock::new(),
         }
     }
@@ -207,14 +215,14 @@ impl Agents {
     fn start(&self) -> HostThread {
         let (requests, requests_in) = unbounded_channel();
         let (root, guardian) = (self.root.clone(), self.guardian.clone());
-        let settings = self.settings.clone();
+        let (settings, sandbox) = (self.settings.clone(), self.sandbox.clone());
         let ended = Arc::new(OnceLock::new());
         let reason = Arc::clone(&ended);
         HostThread {
             requests: Some(requests),
             ended,
             thread: Some(std::thread::spawn(move || {
-                host::run(&root, &guardian, &settings, requests_in, &reason);
+                host::run(&root, &guardian, &settings, sandbox, requests_in, &reason);
             })),
         }
     }
@@ -270,7 +278,12 @@ mod tests {
             env: Vec::new(),
         };
         let root = Root::new(project.path()).unwrap();
-        let agents = Agents::new(root, guardian, AgentSettings::default());
+        let agents = Agents::new(
+            root,
+            guardian,
+            AgentSettings::default(),
+            SandboxSettings::default(),
+        );
         for _ in 0..2 {
             let sent = agents.send("any".into(), "hello".into(), false).await;
             assert_eq!(

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use wavecrew_agents::launch::{Request, Stdin};
 use wavecrew_core::id::ExecMode;
 use wavecrew_process::Spawn;
+use wavecrew_run::sandbox::SingleAgent;
 use wavecrew_run::session::resolve_program;
 use wavecrew_run::worker::files::{write_files, write_prompt};
 use wavecrew_run::worker::streams::{ProcessState, WorkerEvent, open_streams};
@@ -33,6 +34,7 @@ impl Agent {
             model: self.settings.model.as_deref(),
             conversation: self.conversation.for_next_turn(),
             extra: &self.settings.args,
+            confined: self.sandbox.is_on(),
             ..Request::new(message, &self.folder, &scratch)
         });
         write_files(&scratch, &launch.files).map_err(|error| error.to_string())?;
@@ -55,9 +57,23 @@ impl Agent {
             ("WAVECREW_PROMPT_FILE".into(), path.into_os_string()),
             ("WAVECREW_TURN".into(), self.turns.to_string().into()),
         ];
+        let temp = self.home.join("tmp");
+        let confinement = self.sandbox.confine(&SingleAgent {
+            name: &self.name,
+            folder: &self.folder,
+            worktree: self.worktree.as_ref().map(|tree| tree.path.as_path()),
+            scratch: &scratch,
+            temp: &temp,
+            prompt: &self.prompt_file(),
+        });
+        if confinement.is_some() {
+            env.push(("TMPDIR".into(), temp.into_os_string()));
+        }
         let own = launch.env.into_iter();
         env.extend(own.map(|(name, value)| (name.into(), value.into())));
         let program = resolve_program(project, launch.program.as_ref());
-        Ok(streams.spawn(program, launch.args, self.folder.clone(), env))
+        let (mut spawn, state) = streams.spawn(program, launch.args, self.folder.clone(), env);
+        spawn.confinement = confinement;
+        Ok((spawn, state))
     }
 }

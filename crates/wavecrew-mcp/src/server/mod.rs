@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use teams::Teams;
 use wavecrew_agents::AgentSettings;
 use wavecrew_process::guardian::GuardianCommand;
+use wavecrew_run::sandbox::SandboxSettings;
 
 /// How a server is started.
 pub struct ServerOptions {
@@ -44,13 +45,19 @@ pub struct ServerOptions {
     pub max_workers: Option<usize>,
     /// The project's settings for single agents.
     pub agent_settings: AgentSettings,
+    pub sandbox: SandboxSettings,
 }
 
 /// Serves the project in `folder` until the client goes away.
 pub fn serve(folder: &Path, setup: ServerOptions) -> io::Result<()> {
     let root = Root::new(folder)?;
     crate::serve(Server {
-        agents: Agents::new(root.clone(), setup.guardian.clone(), setup.agent_settings.clone()),
+        agents: Agents::new(
+            root.clone(),
+            setup.guardian.clone(),
+            setup.agent_settings.clone(),
+            setup.sandbox.clone(),
+        ),
         agent: setup.agent.clone(),
         teams: Teams {
             root: root.clone(),

@@ -11,10 +11,10 @@ pub(crate) mod pytest;
 pub mod python_environment;
 mod vitest;
 
-use std::cmp::Reverse;
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::detect::settings::ConfiguredTests;
 use crate::detect::{Certainty, Project};
@@ -109,9 +109,20 @@ pub struct FrameworkFacts {
     pub(crate) syntax_error_marks: &'static [&'static str],
     /// Environment variables that it sets for its own processes.
     pub(crate) process_variables: &'static [&'static str],
+    /// A folder beside the installed packages that it cannot do without writing to.
+    pub(crate) package_folder: Option<&'static str>,
 }
 
 impl FrameworkFacts {
+    /// The folder beside the packages of a project that its tests may write to. Creates it: rules are made for what exists.
+    pub fn writable_package_folder(&self, root: &Path) -> Option<PathBuf> {
+        let name = self.package_folder?;
+        let packages = root.ancestors().map(|folder| folder.join("node_modules"));
+        let folder = packages.into_iter().find(|folder| folder.is_dir())?.join(name);
+        fs::create_dir_all(&folder).ok()?;
+        Some(folder)
+    }
+
     const DEFAULT: Self = Self {
         name: "",
         language: None,
@@ -131,6 +142,7 @@ impl FrameworkFacts {
         missing_package_prefixes: &[],
         syntax_error_marks: &[],
         process_variables: &[],
+        package_folder: None,
     };
 }
 

@@ -14,6 +14,8 @@ pub static VITEST: NodeFramework = NodeFramework {
     facts: FrameworkFacts {
         name: "vitest",
         process_variables: &["VITEST", "VITEST_POOL_ID", "VITEST_WORKER_ID"],
+        // Vite compiles the project's settings into it.
+        package_folder: Some(".vite-temp"),
         ..FACTS
     },
     packages: "vitest @vitest/coverage-v8",

@@ -42,6 +42,8 @@ pub(crate) const PROGRESS_FILE: &str = "progress";
 pub struct Runner {
     /// Build output of compilers, kept between runs. Outside the project.
     pub cache: PathBuf,
+    /// Folders that tests may change besides the root of their project: the copy that they run in.
+    pub writable: Vec<PathBuf>,
     /// For one run of the suite, including its coverage.
     pub timeout: Duration,
     /// Where Python looks for modules first. Needed in a copy of a project, whose environment may refer to the original.
@@ -206,9 +208,23 @@ impl TestRun<'_> {
             args,
             cwd: self.root().to_owned(),
             env,
+            writable: self.writable(),
             copy_to: None,
             mark: None,
         }
+    }
+
+    /// What the programs of this run may change.
+    fn writable(&self) -> Vec<PathBuf> {
+        let runner = self.runner;
+        // Rules are made for what exists.
+        let _ = fs::create_dir_all(&runner.cache);
+        let mut folders = vec![self.root().to_owned(), self.folder.clone(), runner.cache.clone()];
+        folders.extend(self.focus.cache.map(Path::to_owned));
+        folders.extend(runner.writable.iter().cloned());
+        let facts = self.request.project.framework.facts();
+        folders.extend(facts.writable_package_folder(self.root()));
+        folders
     }
 
     /// Runs a step. It is an error when the step is stopped or too slow, not when it fails.

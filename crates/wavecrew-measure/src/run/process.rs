@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use wavecrew_process::end_process_trees;
 use wavecrew_process::process_table::{self, Entry};
+use wavecrew_process::sandbox::spawn_confined;
 
 use crate::framework::all_facts;
 
@@ -29,6 +30,8 @@ pub struct Step {
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub env: Vec<(&'static str, OsString)>,
+    /// What it may change, besides temporary files: existing folders.
+    pub writable: Vec<PathBuf>,
     /// Also receives standard output, up to a limit: some tools print their report.
     pub copy_to: Option<PathBuf>,
     /// Lines of the output that begin with this are kept apart.
@@ -77,7 +80,8 @@ pub fn run(program: &Step, deadline: Instant, stop: Option<BorrowedFd<'_>>) -> i
     for name in all_facts().flat_map(|facts| facts.process_variables) {
         command.env_remove(name);
     }
-    let mut child = command.spawn()?;
+    let places: Vec<&Path> = program.writable.iter().map(PathBuf::as_path).collect();
+    let mut child = spawn_confined(&mut command, &places)?;
     drop((command, writer));
     let mut sorter = LineSorter::new(program.mark.clone());
     let reader = thread::spawn(move || {

@@ -184,11 +184,19 @@ pub fn measure(
 }
 
 fn command(line: &str, folder: &Path, runner: &Runner) -> Result<CommandOutcome, MeasureError> {
+    let temp = tempfile::Builder::new().prefix("wavecrew-command-").tempdir()?;
+    let mut writable = vec![folder.to_owned(), temp.path().to_owned()];
+    writable.extend(runner.writable.iter().cloned());
     let step = Step {
         program: "sh".into(),
         args: vec!["-c".into(), line.into()],
         cwd: folder.to_owned(),
-        env: vec![("CI", "true".into()), ("NO_COLOR", "1".into())],
+        env: vec![
+            ("CI", "true".into()),
+            ("NO_COLOR", "1".into()),
+            ("TMPDIR", temp.path().into()),
+        ],
+        writable,
         copy_to: None,
         mark: None,
     };

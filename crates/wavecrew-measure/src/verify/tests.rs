@@ -20,6 +20,7 @@ fn runner(cache: &Path) -> Runner {
         progress: None,
         python_path: Vec::new(),
         cache: cache.to_owned(),
+        writable: Vec::new(),
         timeout: Duration::from_mins(1),
         stop: None,
     }

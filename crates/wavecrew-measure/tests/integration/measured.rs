@@ -69,6 +69,7 @@ impl MeasureSandbox {
         Runner {
             progress: None,
             cache: self.beside("cache"),
+            writable: Vec::new(),
             timeout: self.timeout,
             python_path: Vec::new(),
             stop: None,

@@ -83,7 +83,7 @@ fn a_flaky_test_is_named_and_not_counted() {
     let Some(sandbox) = MeasureSandbox::python(&[]) else {
         return;
     };
-    let seen = sandbox.beside("seen");
+    let seen = sandbox.path("seen");
     sandbox.write(
         "test_mood.py",
         format!(

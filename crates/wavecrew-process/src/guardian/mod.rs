@@ -20,6 +20,7 @@ mod worker;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use crate::sandbox::enter_user_namespace;
 pub use client::Guardian;
 
 /// How to start this program again as a guardian, e.g. `/proc/self/exe __guardian`.
@@ -31,8 +32,17 @@ pub struct GuardianCommand {
     pub env: Vec<(OsString, OsString)>,
 }
 
+/// An argument of a guardian that starts confined programs for a user without privileges.
+pub const USER_NAMESPACE: &str = "--user-namespace";
+
 /// The main function of a guardian process. Its stdin is the socket to the coordinator.
-pub fn guardian_main() -> ExitCode {
+pub fn guardian_main(words: &[String]) -> ExitCode {
+    if words.iter().any(|word| word == USER_NAMESPACE)
+        && let Err(error) = enter_user_namespace()
+    {
+        eprintln!("the guardian cannot enter a user namespace: {error}");
+        return ExitCode::from(2);
+    }
     match server::serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -8,15 +8,20 @@
 mod capabilities;
 mod landlock_rules;
 mod mounts;
+pub mod places;
+mod programs;
 mod seccomp;
 mod support;
+mod user_namespace;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use landlock_rules::Ruleset;
+pub use programs::{ProgramRules, RULES_VARIABLE, spawn_confined};
 pub use support::{LandlockAbi, Support};
+pub use user_namespace::{PROBE_ARGUMENT, enter_user_namespace, probe_main};
 
 /// What one process and its descendants may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,6 +52,23 @@ pub enum Network {
 }
 
 impl Confinement {
+    /// Whether a path, without links in it, may be changed.
+    pub fn may_write(&self, path: &Path) -> bool {
+        let allowed = depth(&self.write, path);
+        allowed > depth(&self.protect, path).max(depth(&self.hide, path))
+    }
+
+    /// Whether a path, without links in it, may be read.
+    pub fn may_read(&self, path: &Path) -> bool {
+        let allowed = depth(&self.read, path).max(depth(&self.write, path));
+        allowed > 0 && !self.hides(path)
+    }
+
+    /// Whether a path, without links in it, seems not to exist.
+    pub fn hides(&self, path: &Path) -> bool {
+        depth(&self.hide, path) > depth(&self.show, path).max(depth(&self.write, path))
+    }
+
     /// Prepares the calling thread: the mount namespace and the system call filter, which later threads inherit. Returns
     /// the rules for each process.
     pub(crate) fn enter(&self) -> std::io::Result<Ruleset> {
@@ -61,4 +83,10 @@ impl Confinement {
         }
         Ok(ruleset)
     }
+}
+
+/// How many parts the longest of these places has that a path is in; 0 if it is in none.
+fn depth(places: &[PathBuf], path: &Path) -> usize {
+    let above = places.iter().filter(|place| path.starts_with(place));
+    above.map(|place| place.components().count()).max().unwrap_or(0)
 }

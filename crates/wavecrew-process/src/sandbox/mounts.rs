@@ -38,11 +38,12 @@ enum Kind {
 pub(super) fn enter(confinement: &Confinement) -> io::Result<()> {
     make_namespace()?;
     let stays = |point: &Path| confinement.write.iter().any(|place| point.starts_with(place));
-    for Mount { point, flags } in parse_mounts(&fs::read("/proc/thread-self/mountinfo")?) {
-        if stays(&point) {
+    let mounts = parse_mounts(&fs::read("/proc/thread-self/mountinfo")?);
+    for Mount { point, flags } in &mounts {
+        if stays(point) {
             continue;
         }
-        let made = mount_remount(&point, MountFlags::BIND | MountFlags::RDONLY | flags, c"");
+        let made = mount_remount(point, MountFlags::BIND | MountFlags::RDONLY | *flags, c"");
         // Others may be covered by later ones, or be out of reach.
         if point == Path::new("/") {
             made?;
@@ -50,7 +51,8 @@ pub(super) fn enter(confinement: &Confinement) -> io::Result<()> {
     }
     for (path, kind) in in_order(confinement) {
         let Ok(found) = fs::metadata(path) else { continue };
-        let safe = MountFlags::NOSUID | MountFlags::NODEV;
+        // What the mount forbids stays forbidden: the kernel insists on it in a user namespace.
+        let safe = MountFlags::NOSUID | MountFlags::NODEV | flags_at(path, &mounts);
         match kind {
             Kind::Hidden if found.is_dir() => hide_folder(path, &confinement.show)?,
             Kind::Hidden => mount_bind("/dev/null", path)?,
@@ -125,6 +127,13 @@ struct Mount {
     flags: MountFlags,
 }
 
+/// The flags of the mount that a path is on.
+fn flags_at(path: &Path, mounts: &[Mount]) -> MountFlags {
+    let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
+    let nearest = above.max_by_key(|mount| mount.point.components().count());
+    nearest.map_or(MountFlags::empty(), |mount| mount.flags)
+}
+
 /// The mounts of the kernel's list, which writes spaces in names in octal.
 fn parse_mounts(list: &[u8]) -> Vec<Mount> {
     let lines = list.split(|byte| *byte == b'\n');
@@ -178,6 +187,8 @@ mod tests {
         assert_eq!(mounts[0].flags, MountFlags::RELATIME);
         assert_eq!(mounts[1].point, Path::new("/a b"));
         assert_eq!(mounts[1].flags, MountFlags::NOSUID | MountFlags::NODEV);
+        assert_eq!(flags_at(Path::new("/a b/c"), &mounts), mounts[1].flags);
+        assert_eq!(flags_at(Path::new("/etc"), &mounts), mounts[0].flags);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{env, thread};
 use landlock::{ABI, Access, AccessFs, LandlockStatus, RulesetAttr};
 use serde::{Deserialize, Serialize};
 
-use super::{mounts, seccomp};
+use super::{mounts, seccomp, user_namespace};
 
 /// Tests pretend with it that the kernel offers less: `WAVECREW_SANDBOX_SUPPORT=landlock=3,mounts=0,seccomp=0`.
 const LESS: &str = "WAVECREW_SANDBOX_SUPPORT";
@@ -18,7 +18,7 @@ pub struct LandlockAbi(pub u32);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Support {
     pub landlock: LandlockAbi,
-    /// Whether this process may make mount namespaces.
+    /// Whether this process may make mount namespaces, as it is or in a user namespace.
     pub mounts: bool,
     pub seccomp: bool,
 }
@@ -28,13 +28,22 @@ impl Support {
     pub fn detect() -> Self {
         let found = Self {
             landlock: on_thread(landlock_abi),
-            mounts: on_thread(|| mounts::make_namespace().is_ok()),
+            mounts: if user_namespace::is_privileged() {
+                on_thread(|| mounts::make_namespace().is_ok())
+            } else {
+                user_namespace::probe()
+            },
             seccomp: on_thread(|| seccomp::refuse_dangerous_calls().is_ok()),
         };
         match env::var(LESS) {
             Ok(less) => found.at_most(&less),
             Err(_) => found,
         }
+    }
+
+    /// Whether processes that make mount namespaces have to enter a user namespace first.
+    pub fn needs_user_namespace(self) -> bool {
+        self.mounts && !user_namespace::is_privileged()
     }
 
     /// Whether anything at all is enforced.
@@ -67,7 +76,7 @@ impl Support {
             (abi >= 4, "TCP ports (Landlock 4, Linux 6.7)"),
             (abi >= 5, "device commands (Landlock 5, Linux 6.10)"),
             (abi >= 6, "signals and abstract sockets (Landlock 6, Linux 6.12)"),
-            (self.mounts, "read-only mounts (root, or CAP_SYS_ADMIN)"),
+            (self.mounts, "read-only mounts (root, or user namespaces)"),
             (self.seccomp, "system calls (seccomp)"),
         ];
         let missing = parts.into_iter().filter(|(there, _)| !there);

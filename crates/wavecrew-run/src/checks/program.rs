@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use wavecrew_core::check_report::{BASE_STATE, CheckReport};
@@ -15,6 +16,7 @@ use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::state_folder::STATE_VARIABLE;
+use wavecrew_process::sandbox::Confinement;
 use wavecrew_process::{ProcessExit, Spawn, no_input, output_pipe, pump};
 
 /// Bytes of a failed check's output that the worker gets.
@@ -31,6 +33,8 @@ pub(super) struct CheckProgram {
     pub env: Vec<(OsString, OsString)>,
     pub limit: Duration,
     pub result: ResultFormat,
+    /// Of a program that is not ours. Ours confines what it starts.
+    pub confinement: Option<Arc<Confinement>>,
 }
 
 /// How a check program gives its result.
@@ -128,7 +132,7 @@ impl Driver<'_> {
             cwd: program.folder,
             env_set: env,
             env_remove: Vec::new(),
-            confinement: None,
+            confinement: program.confinement,
             stdin,
             stdout,
             stderr,

@@ -79,6 +79,7 @@ impl Driver<'_> {
             env: Vec::new(),
             limit: LIMIT,
             result: ResultFormat::Report,
+            confinement: None,
         };
         self.start_check_program(worker, program)
     }

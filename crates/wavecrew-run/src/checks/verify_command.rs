@@ -47,15 +47,22 @@ impl Driver<'_> {
             atomic::write_volatile(&path, value.as_bytes())?;
             Ok((format!("{name}_PATH").into(), path.into()))
         };
+        let mut env = vec![
+            variable("WAVECREW_TASK", id)?,
+            variable("WAVECREW_ROW", plan.cell(task, "row"))?,
+            variable("WAVECREW_RESULT", result.map_or("", |(_, value)| value))?,
+        ];
+        let temp = self.sandbox.temp_folder(&format!("verify-{}", state.number));
+        env.extend(
+            temp.iter()
+                .map(|folder| ("TMPDIR".into(), folder.clone().into_os_string())),
+        );
         let program = CheckProgram {
             task,
             command_line: vec!["sh".to_owned(), "-c".to_owned(), verify.command],
             folder: state.folder.clone(),
-            env: vec![
-                variable("WAVECREW_TASK", id)?,
-                variable("WAVECREW_ROW", plan.cell(task, "row"))?,
-                variable("WAVECREW_RESULT", result.map_or("", |(_, value)| value))?,
-            ],
+            confinement: self.sandbox.confine_check(&state.folder, temp.as_deref()),
+            env,
             limit: verify.limit,
             result: ResultFormat::ExitCode,
         };

@@ -18,7 +18,7 @@ pub use reporter::{Reporter, Running};
 use crate::agent_files::AgentFiles;
 use crate::checks::guard::Guards;
 use crate::checks::program::RunningCheck;
-use crate::sandbox::{Sandbox, SandboxSettings};
+use crate::sandbox::{Sandbox, SandboxSettings, program_rules};
 use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
 use crate::worker::Worker;
@@ -38,7 +38,7 @@ use tokio::sync::watch;
 use wavecrew_agents::{Agent, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Engine, GivenAnswer, Input, Ledger, MergeOutcome, Question, WorkerId};
 use wavecrew_core::event::RunOutcome;
-use wavecrew_process::guardian::{Guardian, GuardianCommand};
+use wavecrew_process::guardian::{Guardian, GuardianCommand, USER_NAMESPACE};
 use wavecrew_process::{ProcessError, check_open_files_limit};
 use wavecrew_session::{Attempts, SessionError};
 
@@ -143,8 +143,14 @@ impl<'a> Driver<'a> {
         mut session: OpenSession,
         engine: Engine,
         mut context: RunContext<'a>,
-        guardian: GuardianCommand,
+        mut guardian: GuardianCommand,
     ) -> Result<(RunOutcome, Ledger), DriveError> {
+        let (name, rules) = program_rules(&context.sandbox).variable();
+        guardian.env.push((name.into(), rules.into()));
+        let support = context.sandbox.support();
+        if support.needs_user_namespace() {
+            guardian.args.push(USER_NAMESPACE.into());
+        }
         let (guardian, guardian_events) = Guardian::start(guardian).await?;
         if let Err(error) = session.record_guardian(guardian.process()) {
             guardian.shutdown().await;
@@ -162,7 +168,13 @@ impl<'a> Driver<'a> {
         // An earlier run may have left some.
         agent_files.remove();
         let settings = std::mem::take(&mut context.sandbox);
-        let sandbox = Sandbox::new(settings, &session.dir, &session.project, &agent_files.roots());
+        let sandbox = Sandbox::new(
+            settings,
+            support,
+            &session.dir,
+            &session.project,
+            &agent_files.roots(),
+        );
         if let Some(reason) = sandbox.refusal() {
             guardian.shutdown().await;
             return Err(DriveError::NoSandbox(reason));

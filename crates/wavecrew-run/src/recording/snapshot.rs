@@ -1,12 +1,12 @@
 //! Lists the files that workers may change, with their versions. Does not follow links.
 
 use super::Root;
-use crate::worktree::git_command;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use wavecrew_process::git_command;
 use wavecrew_session::paths::{self, SessionPaths, WORKFLOW_FOLDER, is_work_folder};
 
 /// Further files of a folder are ignored.
@@ -144,11 +144,8 @@ fn version(path: &Path) -> Option<FileVersion> {
 
 /// Tracked files and new files that are not ignored; `None` without a repository.
 fn git_files(project: &Path) -> Option<Vec<String>> {
-    let listed = git_command(project)
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
+    let words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let listed = git_command(project, &words).stderr(Stdio::null()).output().ok()?;
     if !listed.status.success() {
         return None;
     }

@@ -2,11 +2,17 @@
 //! folders and creates the places that a worker gets; enforcing is up to the guardian.
 
 pub mod policy;
+mod refusals;
 mod settings;
+mod single_agent;
 
+pub(crate) use refusals::RefusalLines;
 pub use settings::{NetworkSetting, SandboxMode, SandboxSettings};
+pub use single_agent::{AgentSandbox, SingleAgent};
 
-use policy::{WorkerPlaces, Workspace, all_but, secrets, services, write_rules};
+use crate::agent_name::OFFLINE;
+use crate::worker::output::Output;
+use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +20,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use tempfile::TempDir;
 use wavecrew_agents::cli::{self, AgentCli};
+use wavecrew_core::event::Refusal;
 use wavecrew_core::team::Access;
-use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, Support};
+use wavecrew_process::sandbox::places::{all_but, credentials, entries, services};
+use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, ProgramRules, Support};
 use wavecrew_session::worker_file::remove_any;
 use wavecrew_session::{ProjectPaths, SessionDir};
 
@@ -57,12 +65,13 @@ pub(crate) struct ConfinedWorker<'a> {
 }
 
 impl Sandbox {
-    pub fn new(settings: SandboxSettings, session: &SessionDir, project: &Path, private: &[PathBuf]) -> Self {
-        let support = match settings.mode {
-            SandboxMode::Off => Support::default(),
-            SandboxMode::Auto | SandboxMode::Require => Support::detect(),
-        };
-        let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
+    pub fn new(
+        settings: SandboxSettings,
+        support: Support,
+        session: &SessionDir,
+        project: &Path,
+        private: &[PathBuf],
+    ) -> Self {
         let temp = support.any().then(|| make_temp_folder(session)).flatten();
         if support.any() {
             let _ = fs::create_dir_all(session.worker_questions_folder());
@@ -71,7 +80,7 @@ impl Sandbox {
             support,
             session: session.clone(),
             project: real(project),
-            home: real(&home),
+            home: home(),
             temp,
             private: private.to_vec(),
             readable: HashMap::new(),
@@ -82,14 +91,7 @@ impl Sandbox {
 
     /// Why nothing may be started, if the settings require more than there is.
     pub fn refusal(&self) -> Option<String> {
-        let enough = self.support.landlock >= REQUIRED && self.support.seccomp;
-        if self.settings.mode != SandboxMode::Require || enough {
-            return None;
-        }
-        let missing = self.support.missing().join(", ");
-        Some(format!(
-            "the settings require a sandbox, and this machine cannot confine: {missing}"
-        ))
+        refusal(self.settings.mode, self.support)
     }
 
     /// Whether workers are confined at all.
@@ -102,9 +104,9 @@ impl Sandbox {
         summary(self.settings.mode, self.support)
     }
 
-    /// The temporary folder of the attempt with this number, empty.
-    pub fn temp_folder(&self, number: u32) -> Option<PathBuf> {
-        let folder = self.temp.as_ref()?.path().join(number.to_string());
+    /// The temporary folder of this name, empty.
+    pub fn temp_folder(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.temp.as_ref()?.path().join(name);
         if fs::create_dir(&folder).is_err() {
             let left = fs::read_dir(&folder).into_iter().flatten().flatten();
             left.for_each(|entry| remove_any(&entry.path()));
@@ -119,22 +121,36 @@ impl Sandbox {
         let _ = fs::remove_file(self.session.temp_note());
     }
 
+    /// What the output of the worker with this number says that it was refused.
+    pub fn refusals(&self, output: &Output, number: u32, folder: &Path) -> Vec<Refusal> {
+        let made = self.made.get(&number);
+        made.map_or_else(Vec::new, |made| output.refusals(made, folder, &self.home))
+    }
+
+    /// The confinement of a command that checks a worker's folder; `None` if there is none.
+    pub fn confine_check(&self, folder: &Path, temp: Option<&Path>) -> Option<Arc<Confinement>> {
+        let mut places = vec![folder];
+        places.extend(temp);
+        let confinement = program_rules(&self.settings).confinement(self.support, &places);
+        confinement.map(Arc::new)
+    }
+
     /// The confinement of a worker; `None` if there is none.
     pub fn confine(&mut self, worker: &ConfinedWorker<'_>) -> Option<Arc<Confinement>> {
-        if !self.is_on() || is_ours(worker.agent) {
+        if !self.is_on() {
             return None;
         }
         let own = agent_cli(worker.agent);
-        let state = own.map(|cli| self.state_folders(cli)).unwrap_or_default();
-        state.iter().filter(|folder| !folder.exists()).for_each(|folder| {
-            // A file is the agent's to create: it may not be empty.
-            if folder.extension().is_none() {
-                let _ = fs::create_dir_all(folder);
-            }
-        });
+        let state = own.map(|cli| state_folders(&self.home, cli)).unwrap_or_default();
+        create_state_folders(&state);
         let temp = self.temp.as_ref()?.path().join(worker.number.to_string());
         let read = self.readable_by(worker, own);
-        let rules = self.write_rules(worker, &temp, &state);
+        let mut rules = self.write_rules(worker, &temp, &state);
+        rules.write.extend(package_folder(worker.folder));
+        if worker.agent == OFFLINE {
+            // It lays its tests into the copy while it tries them out; what it starts may not write there.
+            rules.write.push(self.session.project_copy());
+        }
         let mut hide = Vec::new();
         if self.support.mounts {
             hide = services();
@@ -143,10 +159,7 @@ impl Sandbox {
             hide.push(ProjectPaths::at(&self.project).sessions_folder());
             hide.push(self.session.run_folder());
         }
-        // What a person allows is allowed with everything below.
-        let allowed = |path: &PathBuf| self.settings.write.iter().any(|place| path.starts_with(place));
-        hide.retain(|path| !allowed(path));
-        let protect = rules.protect.into_iter().filter(|path| !allowed(path)).collect();
+        let (protect, hide) = protected_but_allowed(&self.settings, rules.protect, hide);
         let show = vec![
             self.session.path().to_owned(),
             self.session.team_file(),
@@ -164,7 +177,7 @@ impl Sandbox {
             protect,
             hide,
             show,
-            network: self.network(worker.role),
+            network: self.network(worker),
         };
         match self.made.get(&worker.number) {
             Some(made) if **made == confinement => Some(Arc::clone(made)),
@@ -181,7 +194,7 @@ impl Sandbox {
             Access::Tests | Access::Docs => names(worker.folder),
             Access::ReadOnly | Access::Source => Vec::new(),
         };
-        let git_folder;
+        let git;
         let link;
         let workspace = match worker.worktree {
             Some(worktree) => {
@@ -193,17 +206,13 @@ impl Sandbox {
             }
             None if worker.folder == self.session.project_copy() => Workspace::Copy,
             None => {
-                let above = worker.folder.ancestors().map(|folder| folder.join(".git"));
-                git_folder = above.into_iter().find(|git| git.is_dir());
-                Workspace::Project {
-                    git: git_folder.as_deref(),
-                }
+                git = git_folder(worker.folder);
+                Workspace::Project { git: git.as_deref() }
             }
         };
         write_rules(&WorkerPlaces {
             access: worker.access,
-            session: &self.session,
-            number: worker.number,
+            session: Some((&self.session, worker.number)),
             work_folders: worker.work_folders,
             folder: worker.folder,
             workspace,
@@ -219,15 +228,7 @@ impl Sandbox {
 
     /// What nobody, or nobody but its own agent, may read.
     fn denied(&self, own: Option<&'static dyn AgentCli>) -> Vec<PathBuf> {
-        let others = cli::ALL
-            .iter()
-            .filter(|cli| Some(cli.name()) != own.map(<dyn AgentCli>::name));
-        let logins: Vec<PathBuf> = others.flat_map(|cli| self.state_folders(*cli)).collect();
-        let mut denied = secrets(&self.home, &logins);
-        let allowed = || self.settings.read.iter().chain(&self.settings.write);
-        denied
-            .retain(|path| !allowed().any(|allowed| path.starts_with(allowed) || allowed.starts_with(path)));
-        denied
+        denied(&self.home, &self.settings, own)
     }
 
     fn readable_by(
@@ -260,28 +261,84 @@ impl Sandbox {
         read
     }
 
-    fn state_folders(&self, cli: &dyn AgentCli) -> Vec<PathBuf> {
-        let places = cli.facts().state.iter();
-        let folders = places.map(|place| match std::env::var_os(place.variable) {
-            Some(folder) if !place.variable.is_empty() && !folder.is_empty() => {
-                real(Path::new(&folder)).join(place.name)
-            }
-            _ => self.home.join(place.home_folder).join(place.name),
-        });
-        folders.collect()
-    }
-
-    fn network(&self, role: &str) -> Network {
-        match self.settings.network_of(role) {
-            NetworkSetting::Any => Network::Any,
-            NetworkSetting::Off => Network::Off,
-            NetworkSetting::Agent => {
-                let mut ports = settings::service_ports(std::env::vars());
-                ports.extend(&self.settings.ports);
-                Network::Ports(ports)
-            }
+    fn network(&self, worker: &ConfinedWorker<'_>) -> Network {
+        if worker.agent == OFFLINE {
+            return Network::Off;
         }
+        self.settings.ports_of(self.settings.network_of(worker.role))
     }
+}
+
+fn refusal(mode: SandboxMode, support: Support) -> Option<String> {
+    let enough = support.landlock >= REQUIRED && support.mounts && support.seccomp;
+    if mode != SandboxMode::Require || enough {
+        return None;
+    }
+    let missing = support.missing().join(", ");
+    Some(format!(
+        "the settings require a sandbox, and this machine cannot confine: {missing}"
+    ))
+}
+
+/// Folders that an agent may write to have to exist. A file is the agent's to create: it may not be empty.
+fn create_state_folders(state: &[PathBuf]) {
+    for folder in state
+        .iter()
+        .filter(|folder| !folder.exists() && folder.extension().is_none())
+    {
+        let _ = fs::create_dir_all(folder);
+    }
+}
+
+/// What a person allows is allowed with everything below.
+fn protected_but_allowed(
+    settings: &SandboxSettings,
+    mut protect: Vec<PathBuf>,
+    mut hide: Vec<PathBuf>,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let allowed = |path: &PathBuf| settings.write.iter().any(|place| path.starts_with(place));
+    protect.retain(|path| !allowed(path));
+    hide.retain(|path| !allowed(path));
+    (protect, hide)
+}
+
+/// What the programs may do that wavecrew itself runs on files of workers: checks, builds, test frameworks.
+pub fn program_rules(settings: &SandboxSettings) -> ProgramRules {
+    ProgramRules {
+        off: settings.mode == SandboxMode::Off,
+        deny: denied(&home(), settings, None),
+        write: settings.write.clone(),
+        network: settings.ports_of(settings.check_network),
+    }
+}
+
+fn denied(home: &Path, settings: &SandboxSettings, own: Option<&'static dyn AgentCli>) -> Vec<PathBuf> {
+    let others = cli::ALL
+        .iter()
+        .filter(|cli| Some(cli.name()) != own.map(<dyn AgentCli>::name));
+    let mut denied = credentials(home);
+    denied.extend(settings.deny.iter().cloned());
+    denied.extend(others.flat_map(|cli| state_folders(home, *cli)));
+    let allowed = || settings.read.iter().chain(&settings.write);
+    denied.retain(|path| !allowed().any(|allowed| path.starts_with(allowed) || allowed.starts_with(path)));
+    denied
+}
+
+/// Where an agent keeps its state, its login included.
+fn state_folders(home: &Path, cli: &dyn AgentCli) -> Vec<PathBuf> {
+    let places = cli.facts().state.iter();
+    let folders = places.map(|place| match std::env::var_os(place.variable) {
+        Some(folder) if !place.variable.is_empty() && !folder.is_empty() => {
+            real(Path::new(&folder)).join(place.name)
+        }
+        _ => home.join(place.home_folder).join(place.name),
+    });
+    folders.collect()
+}
+
+fn home() -> PathBuf {
+    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
+    real(&home)
 }
 
 const TEMP_PREFIX: &str = "wavecrew-workers-";
@@ -332,11 +389,6 @@ pub fn summary(mode: SandboxMode, support: Support) -> String {
     format!("{}{missing}", parts.join(", "))
 }
 
-/// Workers that are this program itself.
-fn is_ours(agent: &str) -> bool {
-    agent == "offline" || agent.starts_with("replay:")
-}
-
 /// The known agent that a name stands for, also by the program of `acp:PROGRAM`.
 fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
     let Some(command) = agent.strip_prefix("acp:") else {
@@ -350,25 +402,26 @@ fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
         .find(|cli| program.starts_with(cli.name()))
 }
 
+/// Where vite compiles a project's settings to, whoever runs it. Created, because rules are made for what exists.
+fn package_folder(folder: &Path) -> Option<PathBuf> {
+    let packages = folder.join("node_modules");
+    let folder = packages.is_dir().then(|| real(&packages).join(".vite-temp"))?;
+    fs::create_dir_all(&folder).ok()?;
+    Some(folder)
+}
+
+/// The folder of the repository that a folder is in.
+fn git_folder(folder: &Path) -> Option<PathBuf> {
+    let above = folder.ancestors().map(|folder| folder.join(".git"));
+    above.into_iter().find(|git| git.is_dir())
+}
+
 /// The repository's folder and the worktree's own folder in there.
 fn git_link(worktree: &Path) -> Option<(PathBuf, PathBuf)> {
     let text = fs::read_to_string(worktree.join(".git")).ok()?;
     let own = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
     let git = own.parent()?.parent()?.to_owned();
     Some((git, own))
-}
-
-/// The entries of a folder without links: what they lead to has a place of its own. Unfinished files come and go.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let kept = found.filter(|entry| {
-        let name = entry.file_name();
-        let unfinished = name.to_string_lossy().starts_with(".tmp-") || name == ".tasks.part";
-        !unfinished && entry.file_type().is_ok_and(|kind| !kind.is_symlink())
-    });
-    let mut paths: Vec<PathBuf> = kept.map(|entry| entry.path()).collect();
-    paths.sort_unstable();
-    paths
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use wavecrew_process::sandbox::{Network, Support};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SandboxSettings {
@@ -10,15 +11,40 @@ pub struct SandboxSettings {
     pub write: Vec<PathBuf>,
     /// Places that every worker may read although they hold credentials.
     pub read: Vec<PathBuf>,
+    /// Places that nobody may read, besides credentials.
+    pub deny: Vec<PathBuf>,
     pub network: NetworkSetting,
     pub role_network: BTreeMap<String, NetworkSetting>,
+    /// For what wavecrew itself runs on files of workers: checks, builds, test frameworks.
+    pub check_network: NetworkSetting,
     /// Further TCP ports for roles with [`NetworkSetting::Agent`].
     pub ports: Vec<u16>,
 }
 
 impl SandboxSettings {
+    /// What this machine can enforce; nothing if it is turned off.
+    pub fn support(&self) -> Support {
+        match self.mode {
+            SandboxMode::Off => Support::default(),
+            SandboxMode::Auto | SandboxMode::Require => Support::detect(),
+        }
+    }
+
     pub fn network_of(&self, role: &str) -> NetworkSetting {
         self.role_network.get(role).copied().unwrap_or(self.network)
+    }
+
+    /// The TCP connections that a setting allows.
+    pub(super) fn ports_of(&self, setting: NetworkSetting) -> Network {
+        match setting {
+            NetworkSetting::Any => Network::Any,
+            NetworkSetting::Off => Network::Off,
+            NetworkSetting::Agent => {
+                let mut ports = service_ports(text_variables());
+                ports.extend(&self.ports);
+                Network::Ports(ports)
+            }
+        }
     }
 }
 
@@ -68,8 +94,14 @@ impl NetworkSetting {
     }
 }
 
+/// The variables that are text.
+fn text_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 /// The port of HTTPS, and those of services and proxies that variables name.
-pub(super) fn service_ports(variables: impl Iterator<Item = (String, String)>) -> Vec<u16> {
+fn service_ports(variables: impl Iterator<Item = (String, String)>) -> Vec<u16> {
     let mut ports = vec![443];
     for (name, value) in variables {
         let name = name.to_ascii_uppercase();

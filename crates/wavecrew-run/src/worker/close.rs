@@ -55,6 +55,7 @@ impl Driver<'_> {
             self.session.dir.worker_questions().forget(name);
         }
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
+        let refusals = self.sandbox.refusals(&state.output, state.number, &state.folder);
         if let Some(text) = state.output.finish() {
             self.packed_files
                 .keep_log(&self.session.dir.log_file(id, attempt), &text);
@@ -65,6 +66,9 @@ impl Driver<'_> {
         self.note_worker_count();
         if closed.report.is_some() {
             self.warn_of_edits_after_report(&state);
+        }
+        if !refusals.is_empty() {
+            self.inputs.push_back(Input::Refused { worker, refusals });
         }
         self.packed_files.release(state.files, state.started.elapsed());
         if closed.report.is_some() {

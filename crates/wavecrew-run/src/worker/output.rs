@@ -2,15 +2,17 @@
 //! only its end, which may contain a report.
 
 use crate::recording::OutputLines;
+use crate::sandbox::RefusalLines;
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_agents::stream::{End, Expects, Outcome};
 use wavecrew_agents::{Agent, InteractiveProtocol, OutputReader, Redactor, settled};
 use wavecrew_core::engine::{MAX_REPORT_BYTES, OutputMode, Reply, WorkerRequest, final_object};
-use wavecrew_core::event::TokenUsage;
+use wavecrew_core::event::{Refusal, RefusedAccess, TokenUsage};
 use wavecrew_core::sanitise::sanitise;
+use wavecrew_process::sandbox::Confinement;
 use wavecrew_session::BoundedLog;
 
 /// Characters shown of a worker's last line.
@@ -30,6 +32,7 @@ pub struct Output {
     input: RefCell<Option<UnboundedSender<String>>>,
     /// The lines of the current turn, when the run is recorded.
     lines: Option<RefCell<OutputLines>>,
+    refusals: RefCell<RefusalLines>,
 }
 
 #[derive(Clone, Copy)]
@@ -87,6 +90,7 @@ impl Output {
             active: Cell::new(false),
             input: RefCell::new(None),
             lines: None,
+            refusals: RefCell::default(),
         }
     }
 
@@ -106,11 +110,13 @@ impl Output {
     }
 
     pub(super) fn add(&self, stream: Stream, chunk: &[u8]) {
+        let is_stderr = matches!(stream, Stream::Stderr);
+        self.refusals.borrow_mut().add(is_stderr, chunk);
         let mut tail = self.tail(stream).borrow_mut();
         tail.push(chunk);
         self.log(&mut tail.held, chunk);
         if let Some(lines) = &self.lines {
-            lines.borrow_mut().add(matches!(stream, Stream::Stderr), chunk);
+            lines.borrow_mut().add(is_stderr, chunk);
         }
         // If there is a reader, only events count as activity: a hanging agent may still print warnings.
         let active = match stream {
@@ -238,6 +244,23 @@ impl Output {
         {
             *log = None;
         }
+    }
+
+    /// What the output says that the confinement refused. Notes it in the log.
+    pub(crate) fn refusals(&self, confinement: &Confinement, folder: &Path, home: &Path) -> Vec<Refusal> {
+        let refusals = self.refusals.borrow_mut().refusals(confinement, folder, home);
+        for Refusal { path, access } in &refusals {
+            let (access, setting) = match access {
+                RefusedAccess::Read => (access.as_str(), "`read` below [sandbox] in wavecrew.toml"),
+                RefusedAccess::Write => (
+                    access.as_str(),
+                    "--allow-write, or `write` below [sandbox] in wavecrew.toml",
+                ),
+            };
+            let line = format!("[wavecrew] the sandbox refused to {access} {path}; to allow it: {setting}\n");
+            self.write_log(line.as_bytes());
+        }
+        refusals
     }
 
     /// A process has ended: its output is complete.

@@ -83,7 +83,7 @@ impl Driver<'_> {
         let session_dir = self.session.dir.path();
         let mut env = state.environment(session_dir, &prompt_file, turn);
         let temp = if turn == 1 {
-            self.sandbox.temp_folder(number)
+            self.sandbox.temp_folder(&number.to_string())
         } else {
             None
         };

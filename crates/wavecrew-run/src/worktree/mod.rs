@@ -19,7 +19,7 @@ mod tests;
 
 pub use commit::{CommitContent, commit_contains};
 pub use error::WorktreeError;
-pub use git::{GitError, git_command};
+pub use git::GitError;
 pub use lifecycle::{KeptWorktree, Worktree};
 pub use mark::{ProjectMark, RefChange};
 pub use merge_task::{Merged, Target};

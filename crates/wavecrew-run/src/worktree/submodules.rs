@@ -25,6 +25,8 @@ pub(super) fn check_out(root: &Path, worktree: &Path) -> Result<(), WorktreeErro
             "submodule",
             "--quiet",
             "update",
+            // Not by a command that the settings name.
+            "--checkout",
             "--init",
             "--",
             &path,

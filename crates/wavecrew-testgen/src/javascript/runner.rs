@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::supervised::{self, HEAP_MB, Limits, RunResult};
+use super::supervised::{self, HEAP_MB, Limits, Places, RunResult};
 use super::temporary_files::TemporaryFiles;
 use crate::{Framework, GenerateError, Request};
 
@@ -80,8 +80,16 @@ impl Runner {
         for (name, text) in imported {
             files.create(&folder.join(name), text)?;
         }
+        let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
+        let packages = self.package_folder();
+        let places = Places {
+            temp: temp.path(),
+            report,
+            packages: packages.as_deref(),
+        };
         let mut command = self.command(&path, report);
         command
+            .env("TMPDIR", temp.path())
             .env("TZ", time_zone)
             .env("CI", "1")
             .env("NO_COLOR", "1")
@@ -90,12 +98,19 @@ impl Runner {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        let result = supervised::run(&mut command, limits)?;
+        let result = supervised::run(&mut command, limits, &places)?;
         // A busy machine is not the module's fault: try once more.
         if result.message.contains(NOT_STARTED) {
-            return supervised::run(&mut command, limits);
+            return supervised::run(&mut command, limits, &places);
         }
         Ok(result)
+    }
+
+    fn package_folder(&self) -> Option<PathBuf> {
+        match self {
+            Self::Vitest { root, .. } => Framework::Vitest.facts().writable_package_folder(root),
+            Self::Jest { .. } => None,
+        }
     }
 
     fn command(&self, test: &Path, report: Option<&Path>) -> Command {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Pid;
 use wavecrew_process::process_table;
+use wavecrew_process::sandbox::spawn_confined;
 
 use crate::GenerateError;
 use crate::process_tree::ProcessTree;
@@ -44,12 +45,28 @@ pub struct Limits<'a> {
     pub trace: Option<&'a Path>,
 }
 
+/// The places that a framework may change: its temporary folder, and where it reports to.
+pub struct Places<'a> {
+    pub temp: &'a Path,
+    pub report: Option<&'a Path>,
+    /// Beside the installed packages.
+    pub packages: Option<&'a Path>,
+}
+
 /// Runs a command until it exits or exceeds a limit. None of its processes outlives this call.
-pub fn run(command: &mut Command, limits: &Limits<'_>) -> Result<RunResult, GenerateError> {
+pub fn run(
+    command: &mut Command,
+    limits: &Limits<'_>,
+    places: &Places<'_>,
+) -> Result<RunResult, GenerateError> {
     let program = PathBuf::from(command.get_program());
-    let child = command
-        .spawn()
-        .map_err(|why| GenerateError::Interpreter { program, why })?;
+    let mut writable = vec![places.temp];
+    writable.extend(places.report);
+    writable.extend(places.packages);
+    // The search writes its trace and its result side by side.
+    writable.extend(limits.trace.and_then(Path::parent));
+    let child =
+        spawn_confined(command, &writable).map_err(|why| GenerateError::Interpreter { program, why })?;
     let mut tree = ProcessTree(child);
     let streams = [
         tree.0

@@ -1,6 +1,7 @@
 //! One helper process: its request, its progress, its outcome.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::json;
+use wavecrew_process::sandbox::spawn_confined;
 
 use crate::process_tree::ProcessTree;
 use crate::time_plan::Share;
@@ -45,12 +47,15 @@ enum Line {
 pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Module, GenerateError> {
     let mut request = tempfile::NamedTempFile::new()?;
     request.write_all(helper_request(job).to_string().as_bytes())?;
+    let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
+    fs::create_dir_all(&job.request.layer_folder)?;
     let mut command = Command::new(job.python);
     command
         .args(["-s", "-B"])
         .arg(job.helper.join(PACKAGE))
         .arg(request.path())
         .current_dir(&job.request.root)
+        .env("TMPDIR", temp.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -58,7 +63,8 @@ pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Mod
     for name in ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTEST_ADDOPTS"] {
         command.env_remove(name);
     }
-    let child = command.spawn().map_err(|why| GenerateError::Interpreter {
+    let places = [temp.path(), &job.request.layer_folder];
+    let child = spawn_confined(&mut command, &places).map_err(|why| GenerateError::Interpreter {
         program: job.python.to_owned(),
         why,
     })?;

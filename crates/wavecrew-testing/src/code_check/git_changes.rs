@@ -3,7 +3,7 @@
 use super::file_kind::{FileKind, kind_of};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use wavecrew_process::git_command;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A working copy, and the commit that its work began with.
@@ -114,12 +114,7 @@ fn hidden(folder: &Path) -> Vec<String> {
 
 /// What git prints; `None` when it fails. The settings of the repository cannot start programs.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        // Nothing that a repository's settings name is run.
-        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
-        .current_dir(folder)
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
-        .args(words)
+    let output = git_command(folder, words)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .output()
         .ok()?;

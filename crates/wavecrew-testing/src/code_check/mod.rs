@@ -72,6 +72,7 @@ impl CodeAttempt<'_> {
             progress: None,
             python_path: Vec::new(),
             cache: self.session.cache_folder(),
+            writable: Vec::new(),
             timeout: self.timeout,
             stop: None,
         }

@@ -146,6 +146,7 @@ impl TestEnvironment {
         Ok(Runner {
             progress: self.progress.listener(),
             cache: self.cache.clone(),
+            writable: vec![self.tree.clone()],
             timeout,
             python_path,
             stop: self.stop.as_ref().map(OwnedFd::try_clone).transpose()?,

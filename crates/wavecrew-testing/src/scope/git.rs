@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use wavecrew_process::git_command;
 
 /// Names between zero bytes.
 pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
@@ -16,13 +17,6 @@ pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
 
 /// What git printed; `None` when it failed.
 pub fn run(project: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
-    let output = Command::new("git")
-        // Nothing that a repository's settings name is run.
-        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
-        .current_dir(project)
-        .args(args)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()?;
+    let output = git_command(project, args).stderr(Stdio::null()).output()?;
     Ok(output.status.success().then_some(output.stdout))
 }

@@ -6,11 +6,12 @@ use maud::{Markup, html};
 use serde_json::Value;
 use std::fs;
 use std::path::{Component, Path};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use wavecrew_core::engine::WorktreeState;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::ColumnType;
 use wavecrew_core::view::one_line;
+use wavecrew_process::git_command;
 
 /// Bytes of a file or a diff, tests, files and mutants that are shown.
 const BYTES: usize = 120_000;
@@ -169,20 +170,8 @@ fn commits(shot: &Shot<'_>, task: TaskIx) -> Vec<String> {
 }
 
 fn commit_diff(shot: &Shot<'_>, task: TaskIx, commit: &str) -> Markup {
-    let shown = Command::new("git")
-        .current_dir(shot.project())
-        .args([
-            "show",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--stat",
-            "--patch",
-            commit,
-        ])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
+    let words = ["show", "--no-color", "--stat", "--patch", commit];
+    let shown = git_command(shot.project(), &words).stderr(Stdio::null()).output();
     let text = shown
         .ok()
         .filter(|shown| shown.status.success())

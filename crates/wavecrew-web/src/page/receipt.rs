@@ -10,7 +10,7 @@ use wavecrew_core::engine::{TaskProgress, WorktreeState};
 use wavecrew_core::event::{Event, Verdict};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::ColumnType;
-use wavecrew_core::view::{edits_after_report, one_line};
+use wavecrew_core::view::{edits_after_report, one_line, refusals};
 
 const LONGEST: usize = 20_000;
 
@@ -74,6 +74,13 @@ fn rows(shot: &Shot<'_>, task: TaskIx) -> Vec<Row> {
         rows.push(Row {
             claim: html! { "The report describes the files." },
             found: html! { "Changed after the report: " (files) },
+            verdict: "unverified",
+        });
+    }
+    if let Some(refused) = refusals(state) {
+        rows.push(Row {
+            claim: html! { "It keeps to its places." },
+            found: html! { "The sandbox refused to " (refused) },
             verdict: "unverified",
         });
     }

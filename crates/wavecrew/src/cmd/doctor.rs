@@ -168,7 +168,7 @@ fn sandbox() -> Vec<Finding> {
     found.push(if support.mounts {
         Finding::good(AREA, "mounts", "protected files inside of writable folders; chmod; service sockets")
     } else {
-        let help = "run as root or with CAP_SYS_ADMIN, or use `--isolation worktree` for roles that write the project";
+        let help = "allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns), or use `--isolation worktree` for roles that write the project";
         Finding::not(AREA, "mounts", State::Less, "this user cannot make mount namespaces", help)
     });
     found.push(if support.seccomp {

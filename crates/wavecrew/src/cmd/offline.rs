@@ -126,8 +126,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The commit that the tests record, where there is one.
 fn commit(root: &Path) -> Option<String> {
-    let output = wavecrew_run::worktree::git_command(root)
-        .args(["rev-parse", "--short", "HEAD"])
+    let output = wavecrew_process::git_command(root, &["rev-parse", "--short", "HEAD"])
         .output()
         .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

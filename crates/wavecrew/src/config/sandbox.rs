@@ -6,7 +6,16 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wavecrew_run::sandbox::{NetworkSetting, SandboxMode, SandboxSettings};
 
-const KEYS: [&str; 6] = ["mode", "write", "read", "network", "role_network", "ports"];
+const KEYS: [&str; 8] = [
+    "mode",
+    "write",
+    "read",
+    "deny",
+    "network",
+    "role_network",
+    "check_network",
+    "ports",
+];
 
 /// Reads `sandbox = "off"`, or a table whose `mode` says the same.
 pub(super) fn read(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> SandboxSettings {
@@ -25,7 +34,9 @@ fn fill(settings: &mut SandboxSettings, table: &DeTable<'_>, reader: &mut Reader
             "mode" => settings.mode = mode("mode", value, reader),
             "write" => settings.write = paths(reader.list("write", value)),
             "read" => settings.read = paths(reader.list("read", value)),
+            "deny" => settings.deny = paths(reader.list("deny", value)),
             "network" => settings.network = network("network", value, reader),
+            "check_network" => settings.check_network = network("check_network", value, reader),
             "role_network" => {
                 if let DeValue::Table(roles) = value.get_ref() {
                     for (role, value) in roles {

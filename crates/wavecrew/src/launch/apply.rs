@@ -101,6 +101,7 @@ fn measure_again(project: &Path, plan: &ApplyPlan, scope: &Scope, global: &Globa
     let runner = |cache: PathBuf| Runner {
         progress: None,
         cache,
+        writable: vec![project.to_owned()],
         timeout: Duration::from_secs(scope.run_seconds),
         python_path: Vec::new(),
         stop: stop_on_signals().ok(),

@@ -34,7 +34,7 @@ pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
 }
 
 fn git(project: &Path, args: &[&str]) -> Command {
-    let mut command = wavecrew_run::worktree::git_command(project);
-    command.args(args).stderr(Stdio::null());
+    let mut command = wavecrew_process::git_command(project, args);
+    command.stderr(Stdio::null());
     command
 }

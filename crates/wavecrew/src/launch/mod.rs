@@ -32,6 +32,7 @@ use crate::{browser, session_view};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
+use wavecrew_run::sandbox::program_rules;
 use wavecrew_run::session::OpenSession;
 use wavecrew_session::{Holder, SessionDir, SessionInfo};
 
@@ -49,9 +50,11 @@ impl<'a> Launch<'a> {
         if flags.browser.web {
             browser::start(&project, flags.browser.open, global)?;
         }
+        let config = Config::load(&project)?;
+        program_rules(&sandbox_settings(&config, &flags.allow_write, &project)?).apply();
         Ok(Self {
-            config: Config::load(&project)?,
             project,
+            config,
             flags,
             global,
         })

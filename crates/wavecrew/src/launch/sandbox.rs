@@ -3,8 +3,7 @@
 use crate::config::Config;
 use crate::exit::Failure;
 use std::path::{Path, PathBuf};
-use wavecrew_process::sandbox::Support;
-use wavecrew_run::sandbox::{SandboxMode, SandboxSettings, summary};
+use wavecrew_run::sandbox::{SandboxSettings, summary};
 
 /// Further places that workers may change, separated by `:`.
 const ALLOW_WRITE: &str = "WAVECREW_ALLOW_WRITE";
@@ -20,7 +19,7 @@ pub fn sandbox_settings(
     let given = std::env::split_paths(&variable).filter(|path| !path.as_os_str().is_empty());
     settings.write.extend(allow_write.iter().cloned());
     settings.write.extend(given);
-    for places in [&mut settings.write, &mut settings.read] {
+    for places in [&mut settings.write, &mut settings.read, &mut settings.deny] {
         for place in places {
             *place = absolute(project, place)?;
         }
@@ -30,12 +29,7 @@ pub fn sandbox_settings(
 
 /// What the run is going to enforce, in one line.
 pub fn sandbox_summary(config: &Config) -> String {
-    let mode = config.sandbox.mode;
-    let support = match mode {
-        SandboxMode::Off => Support::default(),
-        SandboxMode::Auto | SandboxMode::Require => Support::detect(),
-    };
-    summary(mode, support)
+    summary(config.sandbox.mode, config.sandbox.support())
 }
 
 fn absolute(project: &Path, place: &Path) -> Result<PathBuf, Failure> {

@@ -12,6 +12,7 @@ use std::fs;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::view::count;
 use wavecrew_measure::run::stop_on_signals;
+use wavecrew_process::sandbox::ProgramRules;
 use wavecrew_run::session::OpenSession;
 use wavecrew_testing::baseline::{Baseline, SuiteResult};
 use wavecrew_testing::coverage_figures::{lines, percent};
@@ -96,8 +97,9 @@ fn measure_baseline(session: &OpenSession, quiet: bool) -> Result<(), Failure> {
     terminal::hand_over_interrupts();
     let stop = stop_on_signals().map_err(Failure::Output)?;
     let program = std::env::current_exe().map_err(Failure::Output)?;
-    let status =
-        setup::measure_baseline(&program, session.dir.path(), quiet, &stop).map_err(Failure::Output)?;
+    let rules = ProgramRules::current().variable();
+    let status = setup::measure_baseline(&program, session.dir.path(), quiet, &stop, rules)
+        .map_err(Failure::Output)?;
     if status.success() {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, PolicyDecision, PolicyOutcome, Status};
 use wavecrew_core::sheet::Patch;
 use wavecrew_core::time::human;
-use wavecrew_core::view::{count, edits_after_report, one_line, task_line, wait_line};
+use wavecrew_core::view::{count, edits_after_report, one_line, refusals, task_line, wait_line};
 
 /// How much a line matters, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -58,6 +58,14 @@ fn edited_after_report(task: &str, ledger: &Ledger) -> Option<(Weight, String)> 
     Some((
         Weight::Trouble,
         format!("{task} changed {files} after its report"),
+    ))
+}
+
+fn refused(task: &str, ledger: &Ledger) -> Option<(Weight, String)> {
+    let refused = refusals(ledger.task(ledger.plan().find(task)?))?;
+    Some((
+        Weight::Trouble,
+        format!("{task}: the sandbox refused to {refused}"),
     ))
 }
 
@@ -138,6 +146,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         ),
         Event::QuotaWait { pool, .. } => (Weight::Milestone, format!("{} no longer waits", one_line(pool))),
         Event::EditedAfterReport { task, .. } => edited_after_report(task, ledger)?,
+        Event::Refused { task, .. } => refused(task, ledger)?,
         Event::Interrupted { task, .. } => (
             Weight::Detail,
             format!("{task} was interrupted and will run again"),

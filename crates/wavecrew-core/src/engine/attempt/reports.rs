@@ -8,7 +8,7 @@ use crate::engine::input::{CheckOutcome, TurnEnd, TurnExit, WorkerId};
 use crate::engine::ledger::set;
 use crate::engine::report::{ReportDoubt, WorkerReport, report_doubt};
 use crate::engine::{Engine, policy};
-use crate::event::{Event, Status, StopReason, Verdict};
+use crate::event::{Event, Refusal, Status, StopReason, Verdict};
 use crate::id::TaskIx;
 use std::time::Duration;
 
@@ -49,6 +49,18 @@ impl Engine {
         };
         let (task, attempt) = (self.task_id(attempt.task), attempt.number);
         self.record(Event::EditedAfterReport { task, attempt, files });
+    }
+
+    pub(in crate::engine) fn refused(&mut self, worker: WorkerId, refusals: Vec<Refusal>) {
+        let Some(attempt) = self.live.get(&worker) else {
+            return;
+        };
+        let (task, attempt) = (self.task_id(attempt.task), attempt.number);
+        self.record(Event::Refused {
+            task,
+            attempt,
+            refusals,
+        });
     }
 
     pub(in crate::engine) fn turn_ended(&mut self, worker: WorkerId, end: &TurnEnd) {

@@ -2,7 +2,7 @@
 
 use super::task::state_of_row;
 use super::{Counts, Ledger, TaskProgress, TaskState};
-use crate::event::{Event, StopReason, TokenUsage};
+use crate::event::{Event, Refusal, StopReason, TokenUsage};
 use crate::plan::{self, Plan};
 use std::sync::Arc;
 
@@ -79,6 +79,7 @@ impl Ledger {
             }
             Event::Budgeted { budget } => self.budget = *budget,
             Event::EditedAfterReport { task, files, .. } => self.note_edits(task, files),
+            Event::Refused { task, refusals, .. } => self.note_refusals(task, refusals),
             Event::WorktreeMade { task, worktree } => {
                 self.open_worktrees.insert(task.clone());
                 self.change(task, |state| state.open_new_worktree(worktree));
@@ -123,6 +124,10 @@ impl Ledger {
 
     fn note_edits(&mut self, task: &str, files: &[String]) {
         self.change(task, |state| state.edits_after_report = Some(files.into()));
+    }
+
+    fn note_refusals(&mut self, task: &str, refusals: &[Refusal]) {
+        self.change(task, |state| state.refusals = Some(refusals.into()));
     }
 
     fn used(&mut self, task: &str, attempt: u32, spent: TokenUsage) {

@@ -3,8 +3,8 @@
 use super::set;
 use crate::engine::action::Resume;
 use crate::event::{
-    Fingerprint, PolicyDecision, PolicyOutcome, Rework, Status, StopReason, TaskResult, TokenUsage, Verdict,
-    WorktreeRecord,
+    Fingerprint, PolicyDecision, PolicyOutcome, Refusal, Rework, Status, StopReason, TaskResult, TokenUsage,
+    Verdict, WorktreeRecord,
 };
 use crate::id::TaskIx;
 use crate::plan::Plan;
@@ -34,6 +34,8 @@ pub struct TaskState {
     pub conversation: Option<Box<Conversation>>,
     /// Files that the worker changed after its report.
     pub edits_after_report: Option<Box<[String]>>,
+    /// What the sandbox refused to the latest attempt.
+    pub refusals: Option<Box<[Refusal]>>,
     /// The latest attempt that a policy decided about.
     pub decided_attempt: u32,
     /// Why it runs, or ran, again.
@@ -90,6 +92,7 @@ impl TaskState {
         self.stop = None;
         self.conversation = None;
         self.edits_after_report = None;
+        self.refusals = None;
         // An open worktree is kept; after a merge or a failed one, the task starts from the merged work.
         if self.open_worktree().is_none() {
             self.worktree = None;
@@ -124,6 +127,7 @@ impl TaskState {
         self.started = Some(at);
         self.ended = None;
         self.edits_after_report = None;
+        self.refusals = None;
     }
 
     pub(super) fn open_new_worktree(&mut self, worktree: &WorktreeRecord) {

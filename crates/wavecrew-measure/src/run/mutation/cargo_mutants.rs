@@ -20,7 +20,7 @@ pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError
     }
     let folder = report_folder()?;
     let request = Request::tests_only(mutation.request.project, &[]);
-    let runner = mutation.runner(mutation.runner.timeout)?;
+    let runner = mutation.runner(mutation.runner.timeout, mutation.request.top)?;
     let run = runner.test_run(&request, Focus::default(), folder.path())?;
     let mut args = os_args(["mutants", "--colors=never", "--no-times", "--shuffle"]);
     args.push(option("--output", &run.file("mutants")));

@@ -184,7 +184,8 @@ struct PlannedMutant {
 
 impl MutationRun<'_> {
     /// A runner that stops when the budget is used up. No step takes longer than `limit`.
-    fn runner(&self, limit: Duration) -> Result<Runner, MeasureError> {
+    /// Tests may change this folder.
+    fn runner(&self, limit: Duration, top: &Path) -> Result<Runner, MeasureError> {
         let left = self
             .until
             .map(|until| until.saturating_duration_since(Instant::now()));
@@ -192,6 +193,7 @@ impl MutationRun<'_> {
         Ok(Runner {
             progress: None,
             cache: self.runner.cache.clone(),
+            writable: vec![top.to_owned()],
             python_path: self.runner.python_path.clone(),
             timeout: left.map_or(limit, |left| left.min(limit)),
             stop: stop.map(std::os::fd::OwnedFd::try_clone).transpose()?,

@@ -54,6 +54,11 @@ impl ProjectCopy {
         })
     }
 
+    /// The folder of the copy.
+    pub fn top(&self) -> &Path {
+        &self.to
+    }
+
     /// The path in the copy that corresponds to a path of the original.
     pub fn at(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.from) {

@@ -175,5 +175,6 @@ fn measure(
         cache: Some(workspace.cache.path()),
         skip: &[],
     };
-    run.runner(limit)?.measure_with(&request, focus)
+    run.runner(limit, workspace.copy.top())?
+        .measure_with(&request, focus)
 }

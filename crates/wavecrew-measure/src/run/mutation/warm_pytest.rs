@@ -298,7 +298,7 @@ impl Worker {
     ) -> Result<(), MeasureError> {
         let project = self.copy.project(mutation.request.project);
         let request = Request::tests_only(&project, &[]);
-        let runner = mutation.runner(time)?;
+        let runner = mutation.runner(time, self.copy.top())?;
         let run = runner.test_run(&request, Focus::default(), self.folder.path())?;
         let python = interpreter(&mutation.request.project.root);
         let mut args = pytest_args(&run, &probe(&run, &python)?)?;

@@ -2,85 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use wavecrew_core::team::Access;
+use wavecrew_process::sandbox::places::{DEVICES, tool_caches};
 use wavecrew_session::SessionPaths;
-
-/// Devices that every program may use, and memory that processes of one worker share.
-const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-];
-
-/// Credentials below the home folder. No worker reads them.
-const CREDENTIALS: [&str; 21] = [
-    ".ssh",
-    ".aws",
-    ".azure",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".pypirc",
-    ".git-credentials",
-    ".password-store",
-    ".vault-token",
-    ".docker/config.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gh",
-    ".config/gcloud",
-    ".config/git/credentials",
-    ".config/hub",
-    ".config/op",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".mozilla",
-];
-
-/// Credentials of the machine, which only root could read anyway.
-const MACHINE_CREDENTIALS: [&str; 5] = [
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/sudoers",
-    "/etc/ssh",
-    "/etc/ssl/private",
-];
-
-/// Sockets of services that do things for whoever asks, outside of any confinement.
-const SERVICES: [&str; 8] = [
-    "/run/docker.sock",
-    "/run/containerd",
-    "/run/podman",
-    "/run/dbus",
-    "/run/user",
-    "/run/systemd/private",
-    "/run/systemd/io.systemd.Manager",
-    "/run/crio",
-];
-
-/// Caches of package managers and compilers below the home folder. Builds and tests do not work without them.
-const TOOL_CACHES: [&str; 15] = [
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".cargo/.global-cache",
-    ".npm/_cacache",
-    ".npm/_logs",
-    ".cache/pip",
-    ".cache/uv",
-    ".cache/go-build",
-    ".cache/yarn",
-    ".cache/pnpm",
-    "go/pkg/mod",
-    ".gradle/caches",
-    ".m2/repository",
-];
 
 /// Files that decide what a build service runs. Tasks change them only when their row names them.
 const CI_FILES: [&str; 8] = [
@@ -108,9 +31,8 @@ const DOC_FOLDERS: [&str; 3] = ["docs", "doc", "documentation"];
 #[derive(Debug, Clone)]
 pub struct WorkerPlaces<'a> {
     pub access: Access,
-    pub session: &'a SessionPaths,
-    /// Of its attempt.
-    pub number: u32,
+    /// With the number of its attempt; `None` for an agent without a session.
+    pub session: Option<(&'a SessionPaths, u32)>,
     /// Folders of the session in which the team's roles leave their work.
     pub work_folders: &'a [String],
     /// Its working folder.
@@ -148,20 +70,22 @@ pub struct WriteRules {
 }
 
 pub fn write_rules(places: &WorkerPlaces<'_>) -> WriteRules {
-    let session = places.session;
     let mut rules = WriteRules::default();
     rules.write.extend(DEVICES.map(PathBuf::from));
-    rules.write.extend([
-        places.temp.to_owned(),
-        places.private.to_owned(),
-        session.inbox(places.number),
-        session.wisdom_folder(),
-        session.discoveries_file(),
-        session.message_folder(),
-        session.worker_questions_folder(),
-    ]);
-    let folders = places.work_folders.iter();
-    rules.write.extend(folders.map(|name| session.root().join(name)));
+    rules
+        .write
+        .extend([places.temp.to_owned(), places.private.to_owned()]);
+    if let Some((session, number)) = places.session {
+        rules.write.extend([
+            session.inbox(number),
+            session.wisdom_folder(),
+            session.discoveries_file(),
+            session.message_folder(),
+            session.worker_questions_folder(),
+        ]);
+        let folders = places.work_folders.iter();
+        rules.write.extend(folders.map(|name| session.root().join(name)));
+    }
     rules.write.extend_from_slice(places.state);
     rules.write.extend_from_slice(places.extra_write);
     let below = |name: &str| places.folder.join(name);
@@ -183,9 +107,7 @@ pub fn write_rules(places: &WorkerPlaces<'_>) -> WriteRules {
         }
         Access::Source => rules.allow_source(places),
     }
-    rules
-        .write
-        .extend(TOOL_CACHES.map(|cache| places.home.join(cache)));
+    rules.write.extend(tool_caches(places.home));
     rules
 }
 
@@ -221,35 +143,6 @@ impl WriteRules {
             Workspace::Copy => {}
         }
     }
-}
-
-/// What nobody may read: credentials, and the logins of other agents.
-pub fn secrets(home: &Path, other_logins: &[PathBuf]) -> Vec<PathBuf> {
-    let own = CREDENTIALS.iter().map(|name| home.join(name));
-    let machine = MACHINE_CREDENTIALS.iter().map(PathBuf::from);
-    own.chain(machine).chain(other_logins.iter().cloned()).collect()
-}
-
-/// Sockets to hide.
-pub fn services() -> Vec<PathBuf> {
-    SERVICES.map(PathBuf::from).to_vec()
-}
-
-/// The fewest places that cover everything below `root` except `denied`. `list` returns the entries of a folder.
-pub fn all_but(root: &Path, denied: &[PathBuf], list: &impl Fn(&Path) -> Vec<PathBuf>) -> Vec<PathBuf> {
-    if denied.iter().any(|path| root.starts_with(path)) {
-        return Vec::new();
-    }
-    let inside: Vec<PathBuf> = denied
-        .iter()
-        .filter(|path| path.starts_with(root))
-        .cloned()
-        .collect();
-    if inside.is_empty() {
-        return vec![root.to_owned()];
-    }
-    let entries = list(root).into_iter();
-    entries.flat_map(|entry| all_but(&entry, &inside, list)).collect()
 }
 
 #[cfg(test)]

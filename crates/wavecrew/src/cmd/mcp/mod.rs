@@ -80,6 +80,7 @@ impl Args {
         let (guardian, _) = launch::own_commands()?;
         let setup = ServerOptions {
             program: std::env::current_exe().map_err(Failure::Output)?,
+            sandbox: launch::sandbox_settings(&config, &[], &project)?,
             agent: self.agent.clone().or(config.agent),
             agent_settings: config.agents,
             guardian,

@@ -3,9 +3,11 @@
 mod mutation;
 
 use crate::clock::LONGEST_SECONDS;
+use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::json;
+use crate::launch;
 use crate::layout::fit;
 use crate::show::{self, safe};
 use mutation::Effort;
@@ -21,6 +23,7 @@ use wavecrew_measure::{
     CoverageStatus, FileCoverage, MeasureOptions, MeasuredProject, Measurement, Ratio, TestOutcome,
     projects_in_scope, repository_root,
 };
+use wavecrew_run::sandbox::program_rules;
 
 /// Run the project's tests and show pass rate and coverage
 #[derive(clap::Args, Debug)]
@@ -58,9 +61,12 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let here = env::current_dir()?;
         let top = repository_root(&here);
+        let settings = launch::sandbox_settings(&Config::load(&here)?, &[], &here)?;
+        program_rules(&settings).apply();
         let runner = Runner {
             progress: None,
             cache: cache_folder(),
+            writable: vec![top.to_owned()],
             timeout: Duration::from_secs(self.timeout),
             python_path: Vec::new(),
             stop: Some(stop_on_signals()?),

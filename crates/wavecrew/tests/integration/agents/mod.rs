@@ -3,6 +3,7 @@
 //! runs each test; `WAVECREW_TEST_DEPTH=full` runs all of them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+mod escape;
 mod mcp;
 mod questions;
 mod task;

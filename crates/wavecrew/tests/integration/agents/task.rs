@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use wavecrew_process::sandbox::Support;
 use wavecrew_test_support::sandbox::{AgentSandbox, Outcome, Running, Words};
 
 /// A value that must never be written down.
@@ -54,6 +55,9 @@ impl Agent {
     /// With its home and its project below this folder.
     pub fn new_below(id: &'static str, folder: &Path) -> Option<Self> {
         let sandbox = AgentSandbox::new(id.strip_prefix("acp_").unwrap_or(id), folder)?;
+        if Support::detect().missing().is_empty() {
+            sandbox.write("wavecrew.toml", "sandbox = \"require\"\n");
+        }
         Some(Self { sandbox, id })
     }
 

@@ -2,6 +2,8 @@
 //! the kernel, whatever the agent is: here it is a shell script.
 
 mod attempts;
+mod machines;
+mod programs;
 
 use attempts::{Attempt, CALLS, NO_CI, NO_SOURCE, NOBODY, Needs};
 use std::fs;
@@ -56,11 +58,13 @@ case $WAVECREW_ROLE in
   writer) echo x > docs/new.md && echo x >> README.md || echo "REFUSED docs" ;;
   coder) echo x > new.py && mkdir folder && echo x > src/main.py && git add new.py || echo "REFUSED source" ;;
 esac
+echo x > "$V/told"
+cat ~/.ssh/id
 echo "TRIED $(wc -l < "$LISTS/$WAVECREW_ROLE")"
 printf '{"id":"%s","status":"completed","findings":"tried"}' "$WAVECREW_TASK" > "$WAVECREW_RESULT_FILE"
 "#;
 
-const HOME_FILES: [&str; 10] = [
+pub const HOME_FILES: [&str; 10] = [
     ".ssh/id",
     ".aws/credentials",
     ".config/gh/hosts.yml",
@@ -73,29 +77,43 @@ const HOME_FILES: [&str; 10] = [
     ".gitconfig",
 ];
 
-fn write(path: &Path, text: &str) {
+pub fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-/// The lists of attempts that this machine can prevent, and how many there are for each role.
-fn write_lists(folder: &Path, support: Support, socket: &str) {
-    let can = |needs: Needs| match needs {
+fn is_prevented(needs: Needs, support: Support) -> bool {
+    match needs {
         Needs::Landlock => support.landlock >= LandlockAbi(6),
         Needs::Mounts => support.mounts && support.landlock >= LandlockAbi(6),
         Needs::Seccomp => support.seccomp,
-    };
+    }
+}
+
+/// What nobody may do and this machine can prevent, one attempt on each line.
+pub fn list_of_attempts(support: Support) -> String {
+    lines(
+        NOBODY
+            .iter()
+            .filter(|(_, needs, _)| is_prevented(*needs, support)),
+    )
+}
+
+fn lines<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> String {
+    let lines = attempts.map(|(name, _, line)| format!("{name}\t{line}\n"));
+    lines.collect::<Vec<_>>().concat()
+}
+
+/// The lists of attempts that this machine can prevent, and how many there are for each role.
+fn write_lists(folder: &Path, support: Support, socket: &str) {
     for (role, own) in [
         ("reader", NO_SOURCE),
         ("tester", NO_SOURCE),
         ("writer", NO_SOURCE),
         ("coder", NO_CI),
     ] {
-        let all = NOBODY.iter().chain(own).filter(|(_, needs, _)| can(*needs));
-        let lines: String = all
-            .map(|(name, _, line): &Attempt| format!("{name}\t{line}\n"))
-            .collect::<Vec<_>>()
-            .concat();
+        let all = NOBODY.iter().chain(own);
+        let lines = lines(all.filter(|(_, needs, _)| is_prevented(*needs, support)));
         if support.mounts {
             assert!(lines.lines().count() >= 60, "{role}");
         }
@@ -193,7 +211,34 @@ fn every_attempt_is_prevented_at_every_access_level() {
         fs::read_to_string(sandbox.beside("home").join(".bashrc")).unwrap(),
         "secret"
     );
-    assert!(sandbox.read("context.md").contains("Sandbox: files by role"));
+    let report = sandbox.read("context.md");
+    assert!(report.contains("Sandbox: files by role"), "{report}");
+    // What a worker's output tells of is reported, with what would allow it.
+    let told = victim.join("told").display().to_string();
+    let key = sandbox.beside("home").join(".ssh/id").display().to_string();
+    for task in ["R-1", "T-1", "D-1", "S-1"] {
+        let log = sandbox.read(&format!("logs/{task}.1.log"));
+        assert!(
+            log.contains(&format!(
+                "[wavecrew] the sandbox refused to change {told}; to allow it: --allow-write"
+            )),
+            "{log}"
+        );
+        assert!(
+            log.contains(&format!("refused to read {key}; to allow it: `read`")),
+            "{log}"
+        );
+    }
+    let refused = report
+        .lines()
+        .filter(|line| line.contains("Refused by the sandbox: "));
+    assert_eq!(
+        refused
+            .filter(|line| line.contains(&told) && line.contains("--allow-write"))
+            .count(),
+        4,
+        "{report}"
+    );
 }
 
 #[test]
@@ -231,6 +276,27 @@ fn settings_allow_more_or_turn_it_off() {
             .unwrap()
             .contains("Sandbox: off, as set")
     );
+}
+
+#[test]
+fn settings_hide_more() {
+    if !Support::detect().any() {
+        return;
+    }
+    let script = "#!/bin/sh\ncat $V/file\ncat $V/folder/file\n";
+    let sandbox = Sandbox::new()
+        .confined()
+        .script("agent.sh", script)
+        .tasks("id\na");
+    let victim = sandbox.beside("victim");
+    write(&victim.join("file"), "shown");
+    write(&victim.join("folder/file"), "hidden");
+    let sandbox = sandbox.env("V", &victim);
+    let settings = "[sandbox]\ndeny = [\"../victim/folder\"]\n";
+    fs::write(sandbox.path("wavecrew.toml"), settings).unwrap();
+    sandbox.run_with("--agent command:./agent.sh");
+    let log = sandbox.read("logs/a.1.log");
+    assert!(log.contains("shown") && !log.contains("hidden"), "{log}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod checks;
 mod endings;
 mod install;
 mod interactive_agents;
-mod jobs;
+pub mod jobs;
 mod limits;
 mod other_clients;
 mod refusals;

@@ -4,6 +4,7 @@ use crate::testing::testing_sandbox::TestingSandbox;
 use std::fs;
 use std::process::Command;
 use std::thread;
+use wavecrew_process::sandbox::{LandlockAbi, Support};
 
 const GOOD: &str = "from shop.price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_discount():\n    assert total([10], 50) == 5\n";
 
@@ -108,10 +109,31 @@ fn edits_of_the_project_are_reported() {
 }
 
 #[test]
+fn a_test_cannot_kill_the_check_process() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    if Support::detect().landlock < LandlockAbi(6) {
+        eprintln!("not checked: the kernel has no Landlock 6");
+        return;
+    }
+    let test = "import os, pytest\nfrom shop.price import total\n\n\ndef test_total():\n    pid = os.getpid()\n    \
+         while '__check' not in open(f'/proc/{pid}/cmdline').read() and '__baseline' not in open(f'/proc/{pid}/cmdline').read():\n        \
+         pid = int(open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[1])\n    \
+         with pytest.raises(PermissionError):\n        os.kill(pid, 9)\n    assert total([]) == 0\n";
+    sandbox.workers(&format!(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {test:?})\n"
+    ));
+    sandbox.test("--mutation off --target L1=1").expect_exit(0);
+    sandbox.expect_cell("TESTGEN-001", "status", "completed");
+}
+
+#[test]
 fn a_test_that_kills_the_check_process_ends_with_it() {
     let Some(sandbox) = TestingSandbox::shop() else {
         return;
     };
+    fs::write(sandbox.path("wavecrew.toml"), "sandbox = \"off\"\n").unwrap();
     let line = sandbox.beside("line");
     let made = Command::new("mkfifo").arg(&line).status().unwrap();
     assert!(made.success());

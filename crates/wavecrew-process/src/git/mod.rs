@@ -1,0 +1,155 @@
+//! Git on files of workers. Whatever the settings of the repository say, it starts no program: no hook, filter, monitor,
+//! driver, editor, signature or transport. The person's own filters and drivers stay: projects may need them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Variables with which an outer git would point ours at its own repository, or at programs.
+const OUTER_VARIABLES: [&str; 18] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_PROXY_COMMAND",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SSH",
+    "GIT_WORK_TREE",
+];
+
+/// Settings of every command.
+const SETTINGS: [&str; 11] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.sshCommand=false",
+    "commit.gpgsign=false",
+    "merge.verifySignatures=false",
+    "log.showSignature=false",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.detachedHead=false",
+    "protocol.ext.allow=never",
+];
+
+/// Nothing is fetched, asked or paged.
+const VARIABLES: [(&str, &str); 8] = [
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_PAGER", "cat"),
+    ("LC_ALL", "C"),
+];
+
+/// Settings with programs that git runs on files. Those of the repository itself may come from a worker.
+const PROGRAMS: &str =
+    r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|gpg\.(.*\.)?program)$";
+/// Commands that neither read nor write files of the checkout.
+const HARMLESS: [&str; 5] = ["rev-parse", "merge-base", "for-each-ref", "show-ref", "var"];
+/// Commands that may show differences.
+const SHOWING: [&str; 6] = ["diff", "show", "log", "diff-tree", "diff-index", "diff-files"];
+
+/// A git command in a folder.
+pub fn git_command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = hardened(folder);
+    let at = subcommand(args);
+    let (options, words) = args.split_at(at.map_or(args.len(), |at| at + 1));
+    command.args(options);
+    let name = at.map_or("", |at| args[at]);
+    if SHOWING.contains(&name) {
+        command.args(["--no-ext-diff", "--no-textconv"]);
+    }
+    if name == "submodule" {
+        // Submodules come from the project's own copies.
+        command.env("GIT_ALLOW_PROTOCOL", "file");
+    }
+    command.args(words);
+    if !HARMLESS.contains(&name) {
+        let replaced = replaced_programs(folder);
+        command.env("GIT_CONFIG_COUNT", replaced.len().to_string());
+        for (number, (name, value)) in replaced.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+    }
+    command
+}
+
+/// Where the name of the command is, after options such as `-c name=value`.
+fn subcommand(args: &[&str]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = args.get(at) {
+        match *word {
+            "-c" | "-C" => at += 2,
+            option if option.starts_with('-') => at += 1,
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
+fn hardened(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(folder).stdin(Stdio::null());
+    for name in OUTER_VARIABLES {
+        command.env_remove(name);
+    }
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command.envs(VARIABLES);
+    command
+}
+
+/// Every program of the repository's own settings, with what replaces it.
+fn replaced_programs(folder: &Path) -> Vec<(String, &'static str)> {
+    let listing = [
+        "config",
+        "--show-scope",
+        "-z",
+        "--includes",
+        "--get-regexp",
+        PROGRAMS,
+    ];
+    let Ok(listed) = hardened(folder).args(listing).output() else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let mut fields = text.split('\0');
+    let mut replaced = Vec::new();
+    while let (Some(scope), Some(setting)) = (fields.next(), fields.next()) {
+        let name = setting.split('\n').next().unwrap_or(setting);
+        if scope == "local" || scope == "worktree" {
+            replaced.push((name.to_owned(), replacement(name)));
+        }
+    }
+    replaced
+}
+
+/// What takes the place of a repository's own program: files as they are, git's own merge, no signature.
+fn replacement(name: &str) -> &'static str {
+    if name.ends_with(".driver") {
+        "git merge-file %A %O %B"
+    } else if name.ends_with(".required") {
+        "false"
+    } else if name.ends_with("program") {
+        "true"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests;
