@@ -34,6 +34,15 @@ impl LogReader {
         }
     }
 
+    /// A reader that begins at most so many bytes before the end of the log, and how many bytes it leaves out.
+    pub fn of_end(path: PathBuf, most: u64) -> (Self, u64) {
+        let length = open_log(&path).and_then(|file| file.metadata());
+        let skipped = length.map_or(0, |meta| meta.len().saturating_sub(most));
+        let mut reader = Self::new(path);
+        reader.at = skipped;
+        (reader, skipped)
+    }
+
     /// Hands out what was added since the last time. A log that is not there yet is empty.
     pub fn catch_up(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match LogTail::open(&tail_path(&self.path)) {
@@ -208,6 +217,20 @@ mod tests {
         assert_eq!(more(&mut reader), b"");
         let mut late = LogReader::new(path);
         assert_eq!(more(&mut late), b"abcd\n[18 bytes left out here]\nwxyz");
+    }
+
+    #[test]
+    fn the_end_of_a_long_log_is_followed_without_its_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let mut log = BoundedLog::create(&path, 200);
+        log.write(b"abcdefghij").unwrap();
+        let (mut reader, skipped) = LogReader::of_end(path.clone(), 4);
+        assert_eq!((skipped, more(&mut reader)), (6, b"ghij".to_vec()));
+        log.write(b"kl").unwrap();
+        assert_eq!(more(&mut reader), b"kl");
+        let (mut whole, skipped) = LogReader::of_end(path, 100);
+        assert_eq!((skipped, more(&mut whole)), (0, b"abcdefghijkl".to_vec()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
   const body = document.body;
   let zoom = 1;
 
-  // Fragments: replace only what changed, and keep focus, open details and scroll positions.
+  // Fragments: replace only what changed, and keep focus, what was typed, open details and scroll positions.
   const held = new Map();
   const typing = (el) => {
     const at = document.activeElement;
@@ -17,16 +17,34 @@
     if (typing(el)) { held.set(id, html); return; }
     held.delete(id);
     const focus = el.contains(document.activeElement) ? document.activeElement.id : "";
+    const drafts = [...el.querySelectorAll("textarea[id]")].filter((t) => t.value !== t.defaultValue).map((t) => [t.id, t.value]);
     const open = new Set([...el.querySelectorAll("details[open][id]")].map((d) => d.id));
     const scrolls = [...el.querySelectorAll("[data-scroll]")].map((s) => [s.id, s.scrollTop, s.scrollLeft, s.scrollHeight - s.scrollTop - s.clientHeight < 8]);
     el.innerHTML = html;
     for (const key of open) { const d = $(key); if (d) d.open = true; }
+    for (const [key, text] of drafts) { const t = $(key); if (t) t.value = text; }
     for (const [key, top, left, end] of scrolls) {
       const s = $(key);
       if (s) { s.scrollLeft = left; s.scrollTop = end && s.dataset.scroll === "end" ? s.scrollHeight : top; }
     }
     if (focus) { const f = $(focus); if (f) f.focus({ preventScroll: true }); }
     dress(el);
+  }
+  // Only the latest of what arrives between two frames is shown, and drawing takes a third of the time at most: a slow browser
+  // never falls behind. A hidden page draws nothing.
+  const waiting = new Map();
+  let due = false, rest = 0;
+  function soon() {
+    if (due) return;
+    due = true;
+    setTimeout(() => requestAnimationFrame(() => {
+      const began = performance.now(), parts = [...waiting];
+      waiting.clear();
+      for (const [id, html] of parts) put(id, html);
+      rest = 2 * (performance.now() - began);
+      due = false;
+      if (waiting.size) soon();
+    }), rest);
   }
   addEventListener("focusout", () => setTimeout(() => { for (const [id, html] of [...held]) put(id, html); }));
 
@@ -134,6 +152,7 @@
       const answer = await fetch(frag, { headers: { accept: "application/json" } });
       if (!answer.ok || mine !== seek) return;
       stop();
+      waiting.clear();
       for (const [id, html] of Object.entries(await answer.json())) put(id, html);
       history.replaceState(null, "", url);
       body.dataset.stream = url.pathname.replace(/\/$/, "") + "/stream" + url.search;
@@ -150,11 +169,12 @@
     stop();
     source = new EventSource(body.dataset.stream);
     source.onopen = () => { wait = 500; say("live", "Live"); };
-    source.addEventListener("fragments", (e) => { for (const [id, html] of Object.entries(JSON.parse(e.data))) put(id, html); });
+    source.addEventListener("fragments", (e) => { for (const [id, html] of Object.entries(JSON.parse(e.data))) waiting.set(id, html); soon(); });
     source.addEventListener("ask", (e) => {
       if ("Notification" in window && Notification.permission === "granted" && document.hidden) new Notification("wavecrew asks", { body: e.data, tag: e.data });
       document.title = "● " + document.title.replace(/^● /, "");
     });
+    source.addEventListener("ended", (e) => { stop(); say("ended", e.data); });
     source.addEventListener("goto", (e) => { location.assign(e.data); });
     source.onerror = () => {
       stop();

@@ -1,8 +1,10 @@
 //! Follows sessions while they grow: the ledger of now, and the events it was folded from.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Event;
 use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView};
@@ -20,10 +22,13 @@ pub struct Followed {
     pub problems: Vec<String>,
     tail: JournalTail,
     damaged: bool,
+    /// When `info` was written.
+    info_written: Option<SystemTime>,
 }
 
 impl Followed {
     pub fn open(dir: SessionDir) -> Result<Self, SessionError> {
+        let info_written = written(&dir);
         let view = SessionView::load(dir)?;
         let SessionView {
             dir,
@@ -47,7 +52,7 @@ impl Followed {
                 if let Ok(read) = dir.read_ledger(Arc::clone(&ledger.team), &events) {
                     ledger = read;
                     problems.push(format!(
-                        "the journal is read up to event {}; what came after is taken from nowhere",
+                        "the journal is read up to event {}; what came after cannot be read",
                         events.len()
                     ));
                 } else if problems.is_empty() {
@@ -65,6 +70,7 @@ impl Followed {
             problems,
             tail,
             damaged,
+            info_written,
         })
     }
 
@@ -77,6 +83,14 @@ impl Followed {
             return Ok(());
         }
         self.holder = holder;
+        // Another process may archive or cancel it without being seen as its holder.
+        let info_written = written(&self.dir);
+        if info_written != self.info_written
+            && let Ok(info) = self.dir.read_info()
+        {
+            self.info = Some(info);
+            self.info_written = info_written;
+        }
         if self.damaged {
             return Ok(());
         }
@@ -116,6 +130,12 @@ impl Followed {
         });
         latest.unwrap_or(false)
     }
+}
+
+fn written(dir: &SessionDir) -> Option<SystemTime> {
+    fs::metadata(dir.session_json())
+        .and_then(|meta| meta.modified())
+        .ok()
 }
 
 /// The sessions of a project that browsers have open.

@@ -12,6 +12,7 @@ mod shot;
 
 pub use report::{ReportError, write_report};
 pub use server::desk::{Desk, Prompt, Reply};
+pub use server::tls::{Certificate, TlsError};
 pub use server::{Access, Bound, Server, ServerError};
 
 use wavecrew_session::SessionDir;

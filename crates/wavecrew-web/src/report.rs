@@ -63,7 +63,7 @@ fn write(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
         section.panel { (meters::meters(shot)) }
         section.panel #plan { h2 { "Plan" } (board::board(shot)) }
         section.panel #timeline { h2 { "Timeline" } (timeline::timeline(shot)) }
-        section.panel #decisions { (meters::rounds(shot)) (notes::decisions(shot)) }
+        section.panel #decisions { (notes::decisions(shot)) }
         section.panel #notes { (notes::discoveries(shot)) (notes::messages(shot)) (notes::wisdom(shot)) }
     };
     let (doctype, head, opening) = (DOCTYPE.into_string(), head.0, opening.0);

@@ -60,7 +60,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(exit) => return exit,
     };
-    match cli.run() {
+    let ended = cli.run();
+    browser::farewell(ended.as_ref().err());
+    match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
             show::failure(&failure);

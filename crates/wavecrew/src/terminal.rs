@@ -93,6 +93,23 @@ pub fn choose_about(context: &str, prompt: &str, items: &[&str], default: usize)
     chosen.ok().flatten()
 }
 
+/// Asks for a text that `check` accepts, starting with `default`. `None` when the person gives none.
+pub fn input(prompt: &str, default: String, check: impl Fn(&String) -> Result<(), String>) -> Option<String> {
+    if !browser::is_on() {
+        let asked = dialoguer::Input::new().with_prompt(prompt).default(default);
+        return asked.validate_with(check).interact_text().ok();
+    }
+    let (mut question, mut text) = (prompt.to_owned(), default);
+    loop {
+        let given = browser::edit(&question, &text, "Go back")?;
+        given.trim().clone_into(&mut text);
+        match check(&text) {
+            Ok(()) => return Some(text),
+            Err(problem) => question = format!("{prompt}: {problem}"),
+        }
+    }
+}
+
 /// While a question waits for a key, Ctrl-C arrives as a key. An interrupt from elsewhere still ends the program, after the
 /// terminal is restored.
 fn watch_for_interrupts() -> Option<SigId> {

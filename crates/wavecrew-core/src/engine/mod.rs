@@ -30,6 +30,7 @@ pub use input::{
     SpawnError, StopKind, TurnEnd, TurnExit, WorkerId, WorkerRequest,
 };
 pub use ledger::{Conversation, Counts, Ledger, TaskProgress, TaskState, TaskWorktree, WorktreeState};
+pub use person::NOT_DELIVERED;
 pub use policy::complete_report;
 pub use report::{MAX_REPORT_BYTES, ReportDoubt, ReportReader, WorkerReport, final_object, report_doubt};
 pub use resume::{ResumeBasis, StaleResult};

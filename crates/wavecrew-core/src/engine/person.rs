@@ -10,6 +10,9 @@ use crate::id::TaskIx;
 /// The error of a task that a person cancelled.
 const CANCELLED: &str = "Cancelled by a person";
 
+/// What the journal says of a message that no worker could read.
+pub const NOT_DELIVERED: &str = "message not delivered";
+
 impl Engine {
     pub(super) fn cancel_task(&mut self, id: &str) {
         let Some(task) = self.ledger.plan().find(id) else {
@@ -60,6 +63,12 @@ impl Engine {
         });
         if !told {
             self.note(format!("no worker of {id} can read a message now"));
+            self.record(Event::Acted {
+                at: self.now,
+                action: NOT_DELIVERED.to_owned(),
+                task: Some(id.to_owned()),
+                via: "engine".to_owned(),
+            });
         }
     }
 

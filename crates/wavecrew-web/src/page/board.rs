@@ -48,12 +48,16 @@ pub fn board(shot: &Shot<'_>) -> Markup {
 fn window(shot: &Shot<'_>) -> std::ops::RangeInclusive<u32> {
     let waves = shot.ledger.plan().waves();
     let most = if shot.medium == Medium::File { waves } else { WAVES };
+    let last = waves.saturating_sub(most - 1).max(1);
     let from = match &shot.query.page {
-        Some(_) => (u32::try_from(shot.query.page()).unwrap_or(1) - 1) * WAVES + 1,
-        None if shot.medium == Medium::File => 1,
-        None => shot.ledger.wave.max(1).saturating_sub(2).max(1),
+        Some(_) => {
+            let page = u32::try_from(shot.query.page()).unwrap_or(u32::MAX);
+            (page.min(waves.div_ceil(WAVES)).max(1) - 1) * WAVES + 1
+        }
+        // A run that has ended is read from its beginning.
+        None if shot.medium == Medium::File || !shot.is_running() => 1,
+        None => shot.ledger.wave.max(1).saturating_sub(2).max(1).min(last),
     };
-    let from = from.min(waves.saturating_sub(most - 1).max(1));
     from..=(from + most - 1).min(waves)
 }
 

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use std::collections::VecDeque;
 use std::io;
 use wavecrew_agents::transcript::{Folding, Row, Tone, Transcript};
+use wavecrew_core::budget::grouped;
 use wavecrew_core::event::Event;
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_run::log_maker::LogMaker;
@@ -12,7 +13,9 @@ use wavecrew_session::{LogReader, SessionDir};
 /// Rows that are kept: the last ones.
 const KEPT: usize = 400;
 /// A line without an end is given up at this length.
-const LONGEST: usize = 4 << 20;
+const LONGEST: usize = 1 << 20;
+/// Bytes of a log that are read: the last ones.
+const READ: u64 = 4 << 20;
 
 pub struct Conversation {
     log: LogReader,
@@ -23,6 +26,9 @@ struct Lines {
     transcript: Option<Transcript>,
     rows: VecDeque<Row>,
     left_out: usize,
+    /// Bytes that were not read, and whether their last line goes on.
+    skipped: u64,
+    in_skipped_line: bool,
     rest: Vec<u8>,
 }
 
@@ -30,12 +36,15 @@ impl Conversation {
     pub fn of(dir: &SessionDir, events: &[Event], task: &str, attempt: u32) -> Self {
         let maker = LogMaker::find(events, task, attempt);
         let cli = maker.cli(task);
+        let (log, skipped) = LogReader::of_end(dir.log_file(task, attempt), READ);
         Self {
-            log: LogReader::new(dir.log_file(task, attempt)),
+            log,
             lines: Lines {
                 transcript: cli.map(|cli| Transcript::new(cli, Folding::Folded, maker.reasons)),
                 rows: VecDeque::new(),
                 left_out: 0,
+                skipped,
+                in_skipped_line: skipped > 0,
                 rest: Vec::new(),
             },
         }
@@ -62,10 +71,16 @@ impl Conversation {
     }
 
     pub fn render(&self, id: &str) -> Markup {
-        let Lines { rows, left_out, .. } = &self.lines;
+        let Lines {
+            rows,
+            left_out,
+            skipped,
+            ..
+        } = &self.lines;
         html! {
+            @if *skipped > 0 { p.soft { "The log is long: its first " (grouped(*skipped)) " bytes are left out; " code { "wavecrew logs" } " shows them." } }
             @if *left_out > 0 { p.soft { (left_out) " earlier rows are left out; " code { "wavecrew logs" } " shows them." } }
-            @if rows.is_empty() { p.soft { "Nothing was printed yet." } }
+            @if rows.is_empty() { p.soft { "Nothing was printed." } }
             @else {
                 div.talk id=(id) data-scroll="end" tabindex="0" role="log" aria-label="Conversation" {
                     @for row in rows { p class=[class(row.tone)] { (row.text) } }
@@ -84,7 +99,11 @@ impl Lines {
             None => return,
         };
         let rest = self.rest.split_off(whole);
-        let lines = std::mem::replace(&mut self.rest, rest);
+        let mut lines = std::mem::replace(&mut self.rest, rest);
+        if std::mem::take(&mut self.in_skipped_line) {
+            let end = lines.iter().position(|byte| *byte == b'\n');
+            lines.drain(..end.map_or(lines.len(), |end| end + 1));
+        }
         self.read(&lines);
     }
 

@@ -1,5 +1,7 @@
 //! The evidence behind a receipt: tests, coverage with the source, surviving mutants, commits, documents.
 
+use super::diff::{diff, line_of};
+use super::task::shown_attempt;
 use super::{badge, markdown, plain, shortened};
 use crate::shot::Shot;
 use maud::{Markup, html};
@@ -12,6 +14,7 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::ColumnType;
 use wavecrew_core::view::one_line;
 use wavecrew_process::git_command;
+use wavecrew_session::SessionDir;
 
 /// Bytes of a file or a diff, tests, files and mutants that are shown.
 const BYTES: usize = 120_000;
@@ -23,24 +26,32 @@ const AROUND: usize = 2;
 
 pub fn evidence(shot: &Shot<'_>, task: TaskIx) -> Markup {
     let id = shot.ledger.plan().id(task);
-    let run = measured_run(shot, id, shot.ledger.task(task).attempts);
+    let run = measured_run(
+        shot,
+        id,
+        shown_attempt(shot, task),
+        shot.ledger.task(task).attempts,
+    );
     let commits = commits(shot, task);
     let files =
         wavecrew_run::checks::claims::delivered(shot.dir.path(), &shot.ledger.team, shot.ledger.plan(), task);
     html! {
-        @if run.is_some() || !commits.is_empty() || !files.is_empty() { h2 { "Evidence" } }
+        @if run.is_some() || !commits.is_empty() || !files.is_empty() {
+            h2 { "Evidence" @if shown_attempt(shot, task) != shot.ledger.task(task).attempts { " of attempt " (shown_attempt(shot, task)) } }
+        }
         @if let Some(run) = &run { (measurement(shot, task, run)) }
         @for commit in &commits { (commit_diff(shot, task, commit)) }
-        @for path in files.iter().take(FILES) { (document(shot, &shot.key(task, &format!("file-{path}")), path)) }
+        @for path in files.iter().take(FILES) { (document(shot.dir, &shot.key(task, &format!("file-{path}")), path)) }
     }
 }
 
-/// What the check measured in the latest round of the task.
-fn measured_run(shot: &Shot<'_>, id: &str, attempts: u32) -> Option<Value> {
-    let rounds = (1..=attempts)
+/// What the check measured in this attempt, or else in the latest one before it.
+fn measured_run(shot: &Shot<'_>, id: &str, shown: u32, latest: u32) -> Option<Value> {
+    let rounds = (1..=shown)
         .rev()
         .map(|attempt| shot.dir.round(id, attempt).root().join("results"));
-    let folders = rounds.chain([shot.dir.path().join("results")]);
+    let at_the_end = (shown == latest).then(|| shot.dir.path().join("results"));
+    let folders = rounds.chain(at_the_end);
     for folder in folders {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -143,8 +154,8 @@ fn survivor(shot: &Shot<'_>, mutant: &Value) -> Markup {
     html! {
         div.diff tabindex="0" role="region" aria-label={ "Surviving mutant in " (path) " line " (line) } {
             span.file { (path) ":" (line) "  " (one_line(description)) }
-            @if let Some(after) = after { span.del { "-" (plain(before)) } span.add { "+" (plain(&after)) } }
-            @else if !before.is_empty() { span { " " (plain(before)) } }
+            @if let Some(after) = after { (line_of(Some(line), None, &format!("-{before}"))) (line_of(None, Some(line), &format!("+{after}"))) }
+            @else if !before.is_empty() { (line_of(Some(line), Some(line), &format!(" {before}"))) }
         }
     }
 }
@@ -184,36 +195,9 @@ fn commit_diff(shot: &Shot<'_>, task: TaskIx, commit: &str) -> Markup {
     }
 }
 
-/// A unified diff, as in a code review.
-pub fn diff(text: &str) -> Markup {
-    let text = plain(&shortened(text, BYTES));
-    html! {
-        div.diff tabindex="0" role="region" aria-label="Changes" {
-            @for line in text.lines() {
-                span class=[class(line)] { (line) }
-            }
-        }
-    }
-}
-
-fn class(line: &str) -> Option<&'static str> {
-    let starts = |with: &[&str]| with.iter().any(|with| line.starts_with(with));
-    if starts(&["diff ", "--- ", "+++ "]) {
-        Some("file")
-    } else if line.starts_with("@@") {
-        Some("hunk")
-    } else if line.starts_with('+') {
-        Some("add")
-    } else if line.starts_with('-') {
-        Some("del")
-    } else {
-        None
-    }
-}
-
 /// A delivered file: Markdown rendered, everything else as text.
-pub fn document(shot: &Shot<'_>, id: &str, path: &str) -> Markup {
-    let bytes = inside(shot.dir.path(), path).unwrap_or_default();
+pub fn document(dir: &SessionDir, id: &str, path: &str) -> Markup {
+    let bytes = inside(dir.path(), path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let is_markdown = Path::new(path)
         .extension()

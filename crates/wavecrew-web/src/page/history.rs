@@ -1,6 +1,6 @@
 //! The journal as lines, and the slider that shows the run at an earlier event.
 
-use super::{paged, pager};
+use super::{paged, pager, shortened};
 use crate::shot::{Medium, Query, Shot};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn line(event: &Event) -> Markup {
         return html! {};
     };
     let text = |value: Option<Value>| match value {
-        Some(Value::String(text)) => one_line(&text),
+        Some(Value::String(text)) => one_line(&shortened(&text, 2 * LONGEST)),
         Some(other) => other.to_string(),
         None => String::new(),
     };

@@ -1,44 +1,53 @@
 //! What waits for a person: questions of the run, and of the command that runs in this server.
 
+use super::diff::diff;
 use super::evidence::document;
 use super::plain;
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot, encode};
 use maud::{Markup, html};
+use wavecrew_run::questions::OpenQuestion;
+use wavecrew_session::SessionDir;
 
 /// The open question of a run.
 pub fn question(shot: &Shot<'_>) -> Markup {
     let asked_elsewhere = shot.question.is_none() && !shot.past && shot.is_running() && waits(shot);
     html! {
-        @if let Some(asked) = &shot.question {
-            section.panel.inbox aria-labelledby="asked" {
-                h2 #asked { "The run asks" }
-                pre tabindex="0" { (plain(&asked.question)) }
-                @for path in &asked.documents { (document(shot, &format!("asked-{path}"), path)) }
-                @if shot.medium == Medium::Full {
-                    form.stack method="post" action={ (shot.run_link()) "/answer" } {
-                        input type="hidden" name="question" value=(asked.id);
-                        @if asked.options.iter().any(|option| option == "revise") {
-                            label { "What should change, for work that is revised" textarea #answer-remark name="remark" rows="2" {} }
-                        }
-                        div.row {
-                            @for (at, option) in asked.options.iter().enumerate() {
-                                button type="submit" name="answer" value=(option) class=[(at == 0).then_some("primary")] { (plain(&label(option))) }
-                            }
-                        }
-                        @if asked.open {
-                            label { "Another answer" textarea #answer-text name="text" {} }
-                            button type="submit" { "Send the answer" }
-                        }
-                    }
-                    p { button type="button" data-notify="" { "Notify me of questions" } }
-                } @else { p.soft { "This link is read-only: somebody else has to answer." } }
-            }
-        } @else if asked_elsewhere {
+        @if let Some(asked) = &shot.question { (form(shot.dir, asked, "The run asks", shot.medium)) }
+        @else if asked_elsewhere {
             section.panel.inbox {
                 h2 { "The run waits for an answer" }
                 p { "It was asked at the terminal where the run was started. Start a run with " code { "--web" } " to answer in the browser." }
             }
+        }
+    }
+}
+
+/// The question of a run, with its answers.
+pub fn form(dir: &SessionDir, asked: &OpenQuestion, title: &str, medium: Medium) -> Markup {
+    let id = format!("asked-{}", encode(dir.id()));
+    html! {
+        section.panel.inbox aria-labelledby=(id) {
+            h2 id=(id) { (title) }
+            pre tabindex="0" { (plain(&asked.question)) }
+            @for path in &asked.documents { (document(dir, &format!("asked-{path}"), path)) }
+            @if medium == Medium::Full {
+                form.stack method="post" action={ "/s/" (encode(dir.id())) "/answer" } {
+                    input type="hidden" name="question" value=(asked.id);
+                    @if asked.options.iter().any(|option| option == "revise") {
+                        label { "What should change, for work that is revised" textarea id={ (id) "-remark" } name="remark" rows="2" {} }
+                    }
+                    div.row {
+                        @for (at, option) in asked.options.iter().enumerate() {
+                            button type="submit" name="answer" value=(option) class=[(at == 0).then_some("primary")] { (plain(&label(option))) }
+                        }
+                    }
+                    @if asked.open {
+                        label { "Another answer" textarea id={ (id) "-text" } name="text" {} }
+                        button type="submit" { "Send the answer" }
+                    }
+                }
+            } @else { p.soft { "This link is read-only: somebody else has to answer." } }
         }
     }
 }
@@ -75,8 +84,10 @@ pub fn prompts(prompts: &[Prompt], medium: Medium) -> Markup {
         @for prompt in prompts {
             section.panel.inbox aria-labelledby={ "prompt-" (prompt.id) } {
                 h2 id={ "prompt-" (prompt.id) } { (plain(&prompt.question)) }
-                @if !prompt.context.is_empty() { pre tabindex="0" { (plain(&prompt.context)) } }
-                @if medium == Medium::Full {
+                @if prompt.context.starts_with("--- ") { (diff(&prompt.context)) }
+                @else if !prompt.context.is_empty() { pre tabindex="0" { (plain(&prompt.context)) } }
+                @if !prompt.is_question() {}
+                @else if medium == Medium::Full {
                     form.stack method="post" action={ "/answer/" (encode(&prompt.id.to_string())) } {
                         div.row {
                             @for (at, option) in prompt.options.iter().enumerate() {

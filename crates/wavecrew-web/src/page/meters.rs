@@ -45,8 +45,8 @@ pub fn progress_bar(counts: &Counts) -> Markup {
     bar(&label, &parts, count(counts.total()))
 }
 
-/// When everything may be done, from the mean time of a task and the slots.
-fn estimated_end(shot: &Shot<'_>, slots: usize) -> Option<Duration> {
+/// How long until everything may be done, from the mean time of a task and the slots.
+pub fn estimated_end(shot: &Shot<'_>, slots: usize) -> Option<Duration> {
     let ledger = shot.ledger;
     let left = ledger.counts().pending + ledger.counts().running;
     if !shot.is_running() || left == 0 {
@@ -66,7 +66,30 @@ fn estimated_end(shot: &Shot<'_>, slots: usize) -> Option<Duration> {
     (number > 0).then(|| total / number * u32::try_from(rounds).unwrap_or(u32::MAX))
 }
 
+/// A figure: its name, its numbers, and a drawing of them.
+struct Meter {
+    name: &'static str,
+    numbers: Markup,
+    drawing: Markup,
+}
+
+/// The figures as drawings, and for screen readers as a table.
 pub fn meters(shot: &Shot<'_>) -> Markup {
+    let meters = read_meters(shot);
+    html! {
+        h2.visually-hidden { "Figures" }
+        div.meters aria-hidden="true" {
+            @for meter in &meters { dl.meter { dt { (meter.name) } dd { (meter.numbers) (meter.drawing) } } }
+        }
+        div.visually-hidden { table {
+            caption { "Figures of the run" }
+            tbody { @for meter in &meters { tr { th scope="row" { (meter.name) } td { (meter.numbers) } } } }
+        } }
+        (rounds(shot))
+    }
+}
+
+fn read_meters(shot: &Shot<'_>) -> [Meter; 7] {
     let ledger = shot.ledger;
     let counts = ledger.counts();
     let slots = slots(shot.events);
@@ -76,59 +99,75 @@ pub fn meters(shot: &Shot<'_>) -> Markup {
     let ratio = |label: &str, part: f64, whole: Option<f64>| {
         html! { @if let Some(whole) = whole { (bar(label, &[(if part >= whole { "failed" } else { "accent" }, part)], whole)) } }
     };
-    html! {
-        h2.visually-hidden { "Figures" }
-        div.meters {
-            dl.meter {
-                dt { "Progress" }
-                dd { (counts.completed) small { " of " (counts.total()) " completed" } (progress_bar(&counts)) }
-            }
-            dl.meter {
-                dt { "Failed or skipped" }
-                dd { (counts.failed) small { " failed, " (counts.skipped) " skipped" } }
-            }
-            dl.meter {
-                dt { "Slots" }
-                dd { (counts.running) small { " of " (slots) " busy" } (ratio("Slots", count(counts.running), Some(count(slots.max(1)) + 0.001))) }
-            }
-            dl.meter {
-                dt { "Time" }
-                dd {
-                    @if shot.is_running() && !shot.past { (since(shot.now, used)) } @else { (human(used)) }
-                    @if let Some(most) = budget.seconds { small { " of " (human(Duration::from_secs(most))) } }
-                    @if let Some(left) = estimated_end(shot, slots) { small { " · about " (human(left)) " left" } }
-                    (ratio("Time against its budget", used.as_secs_f64(), budget.seconds.map(seconds)))
-                }
-            }
-            dl.meter {
-                dt { "Tokens" }
-                dd {
-                    (grouped(spent.tokens()))
-                    @if let Some(most) = budget.tokens { small { " of " (grouped(most)) } }
-                    @if spent.cached > 0 { small { " · " (grouped(spent.cached)) " cached" } }
-                    (ratio("Tokens against their budget", seconds(spent.tokens()), budget.tokens.map(seconds)))
-                }
-            }
-            dl.meter {
-                dt { "Cost" }
-                dd {
-                    @match spent.cost { Some(cost) => (dollars(cost)), None => small { "unknown" } }
-                    @if let Some(most) = budget.cost { small { " of " (dollars(most)) } }
-                    @if ledger.totals.unpriced > 0 { small { " · " (grouped(ledger.totals.unpriced)) " tokens without a price" } }
-                    (ratio("Cost against its budget", spent.cost.unwrap_or(0.0), budget.cost))
-                }
-            }
-            dl.meter {
-                dt { "Verdicts" }
-                dd {
-                    span.is-verified { (verified) } small { " verified, " }
-                    (unverified) small { " unverified, " }
-                    span.is-contradicted { (contradicted) } small { " contradicted" }
-                    (bar("Verdicts", &[("completed", count(verified)), ("pending", count(unverified)), ("failed", count(contradicted))], count(verified + unverified + contradicted)))
-                }
-            }
-        }
-    }
+    [
+        Meter {
+            name: "Progress",
+            numbers: html! { (counts.completed) small { " of " (counts.total()) " completed" } },
+            drawing: progress_bar(&counts),
+        },
+        Meter {
+            name: "Failed or skipped",
+            numbers: html! { (counts.failed) small { " failed, " (counts.skipped) " skipped" } },
+            drawing: html! {},
+        },
+        Meter {
+            name: "Slots",
+            numbers: html! { (counts.running) small { " of " (slots) " busy" } },
+            drawing: ratio("Slots", count(counts.running), Some(count(slots.max(1)) + 0.001)),
+        },
+        Meter {
+            name: "Time",
+            numbers: html! {
+                @if shot.is_running() && !shot.past { (since(shot.now, used)) } @else { (human(used)) }
+                @if let Some(most) = budget.seconds { small { " of " (human(Duration::from_secs(most))) } }
+                @if let Some(left) = estimated_end(shot, slots) { small { " · about " (human(left)) " left" } }
+            },
+            drawing: ratio(
+                "Time against its budget",
+                used.as_secs_f64(),
+                budget.seconds.map(seconds),
+            ),
+        },
+        Meter {
+            name: "Tokens",
+            numbers: html! {
+                (grouped(spent.tokens()))
+                @if let Some(most) = budget.tokens { small { " of " (grouped(most)) } }
+                @if spent.cached > 0 { small { " · " (grouped(spent.cached)) " cached" } }
+            },
+            drawing: ratio(
+                "Tokens against their budget",
+                seconds(spent.tokens()),
+                budget.tokens.map(seconds),
+            ),
+        },
+        Meter {
+            name: "Cost",
+            numbers: html! {
+                @match spent.cost { Some(cost) => (dollars(cost)), None => small { "unknown" } }
+                @if let Some(most) = budget.cost { small { " of " (dollars(most)) } }
+                @if ledger.totals.unpriced > 0 { small { " · " (grouped(ledger.totals.unpriced)) " tokens without a price" } }
+            },
+            drawing: ratio("Cost against its budget", spent.cost.unwrap_or(0.0), budget.cost),
+        },
+        Meter {
+            name: "Verdicts",
+            numbers: html! {
+                span.is-verified { (verified) } small { " verified, " }
+                (unverified) small { " unverified, " }
+                span.is-contradicted { (contradicted) } small { " contradicted" }
+            },
+            drawing: bar(
+                "Verdicts",
+                &[
+                    ("completed", count(verified)),
+                    ("pending", count(unverified)),
+                    ("failed", count(contradicted)),
+                ],
+                count(verified + unverified + contradicted),
+            ),
+        },
+    ]
 }
 
 /// A time that goes on in the browser.
@@ -152,7 +191,7 @@ pub fn slots(events: &[Event]) -> usize {
 }
 
 /// Measured figures of the rounds of each loop: coverage, pass rate, mutants killed.
-pub fn rounds(shot: &Shot<'_>) -> Markup {
+fn rounds(shot: &Shot<'_>) -> Markup {
     let mut series: BTreeMap<(String, &str), Vec<f64>> = BTreeMap::new();
     for event in shot.events {
         match event {

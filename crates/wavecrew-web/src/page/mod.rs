@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod conversation;
+pub mod diff;
 pub mod evidence;
 pub mod history;
 pub mod inbox;
@@ -53,7 +54,8 @@ impl Frame<'_> {
                             }
                         }
                         @if self.stream.is_some() {
-                            span.link-state #link-state role="status" data-state="off" { "Not live" }
+                            button type="button" data-notify="" hidden { "Notify me of questions" }
+                            span.link-state #link-state role="status" data-state="off" {}
                         }
                     }
                     main #main tabindex="-1" { (body) }

@@ -15,6 +15,7 @@ use wavecrew_core::engine::Counts;
 use wavecrew_core::pool::Pool;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{one_line, wait_line};
+use wavecrew_run::questions::{self, OpenQuestion};
 use wavecrew_session::{SessionDir, SessionEntry, SessionError, SessionView, list_sessions};
 
 const LISTED: usize = 100;
@@ -124,31 +125,45 @@ fn broken(id: &str, error: &SessionError) -> Summary {
     }
 }
 
-pub fn fragments(
-    summaries: &Summaries,
-    project: &Path,
-    query: &Query,
-    prompts: &[Prompt],
-    medium: Medium,
-) -> Result<Vec<(&'static str, Markup)>, SessionError> {
-    let all = summaries.all(project)?;
-    Ok(vec![
-        ("inbox", inbox::prompts(prompts, medium)),
-        ("sessions", sessions(&all, query)),
-        ("days", days(&all)),
-        ("agents", agents(&all)),
-    ])
+/// The parts of the page, by the ids of their elements, and the questions that are open.
+pub struct Parts {
+    pub fragments: Vec<(&'static str, Markup)>,
+    pub asked: Vec<String>,
 }
 
-pub fn page(
+pub fn parts(
     summaries: &Summaries,
     project: &Path,
     query: &Query,
     prompts: &[Prompt],
     medium: Medium,
-) -> Result<Markup, SessionError> {
-    let parts = fragments(summaries, project, query, prompts, medium)?;
-    let [inbox, sessions, days, agents] = <[_; 4]>::try_from(parts)
+) -> Result<Parts, SessionError> {
+    let all = summaries.all(project)?;
+    let running = all.iter().filter(|one| one.state == "running");
+    let asked: Vec<(SessionDir, OpenQuestion)> = running
+        .filter_map(|one| {
+            let dir = SessionDir::open(project, &one.id).ok()?;
+            let asked = questions::open(&dir)?;
+            Some((dir, asked))
+        })
+        .collect();
+    let inbox = html! {
+        (inbox::prompts(prompts, medium))
+        @for (dir, asked) in &asked { (inbox::form(dir, asked, &format!("{} asks", one_line(dir.id())), medium)) }
+    };
+    Ok(Parts {
+        fragments: vec![
+            ("inbox", inbox),
+            ("sessions", sessions(&all, query)),
+            ("days", days(&all)),
+            ("agents", agents(&all)),
+        ],
+        asked: asked.into_iter().map(|(_, asked)| asked.question).collect(),
+    })
+}
+
+pub fn page(project: &Path, query: &Query, parts: Parts) -> Markup {
+    let [inbox, sessions, days, agents] = <[_; 4]>::try_from(parts.fragments)
         .expect("the parts above")
         .map(|(_, markup)| markup);
     let name = project.file_name().map_or_else(
@@ -170,7 +185,7 @@ pub fn page(
         trail: Vec::new(),
         stream: Some(format!("/stream{}", query.text())),
     };
-    Ok(frame.around(&body))
+    frame.around(&body)
 }
 
 fn sessions(all: &[Summary], query: &Query) -> Markup {

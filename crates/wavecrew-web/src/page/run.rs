@@ -59,7 +59,7 @@ pub fn page(shot: &Shot<'_>, prompts: &[Prompt]) -> Markup {
 fn tab(shot: &Shot<'_>) -> Markup {
     match shot.query.tab.as_str() {
         "timeline" => html! { h2 { "Timeline" } (timeline::timeline(shot)) },
-        "decisions" => html! { (meters::rounds(shot)) (notes::decisions(shot)) },
+        "decisions" => notes::decisions(shot),
         "notes" => html! { (notes::discoveries(shot)) (notes::messages(shot)) (notes::wisdom(shot)) },
         "journal" => history::events(shot),
         _ => html! { h2 { "Plan" } (board::board(shot)) },
@@ -99,6 +99,9 @@ pub fn head(shot: &Shot<'_>) -> Markup {
         }
         @for (name, pool) in shot.ledger.waits(shot.now).filter(|_| shot.is_running()) {
             p.panel.warn { (wavecrew_core::view::wait_line(name, pool, shot.now)) }
+        }
+        @if shot.state == "archived" && !shot.past {
+            p.panel.soft { "This session is archived: nothing continues it by itself. To work on it again: " code { "wavecrew resume " (shot.dir.id()) } }
         }
         @if !shot.problems.is_empty() {
             section.panel.problem {

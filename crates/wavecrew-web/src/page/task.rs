@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::fs;
 use wavecrew_core::budget::{dollars, grouped};
-use wavecrew_core::engine::{TaskProgress, is_engine_column};
+use wavecrew_core::engine::{NOT_DELIVERED, TaskProgress, is_engine_column};
 use wavecrew_core::event::{Event, StopReason, TokenUsage};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::time::{Timestamp, human};
@@ -124,12 +124,32 @@ fn tell(shot: &Shot<'_>, task: TaskIx) -> Markup {
     let id = shot.ledger.plan().id(task);
     html! {
         @if shot.may_act() && shot.is_running() && task_state(shot.ledger.task(task)) == "running" {
+            @if let Some(delivered) = latest_message(shot, id) {
+                p role="status" { @if delivered { "The worker has your message." } @else { "Your latest message was not delivered: no worker could read it. Send it again while one works." } }
+            }
             form.stack method="post" action={ (shot.run_link()) "/t/" (encode(id)) "/tell" } {
                 label { "Message to the worker" textarea #tell name="text" required {} }
                 button #do-tell type="submit" { "Send" }
             }
         }
     }
+}
+
+/// Whether the latest message from outside reached a worker of the task.
+fn latest_message(shot: &Shot<'_>, id: &str) -> Option<bool> {
+    shot.events.iter().rev().find_map(|event| match event {
+        Event::Acted {
+            action,
+            task: Some(task),
+            ..
+        } if task == id && action == NOT_DELIVERED => Some(false),
+        Event::Acted {
+            action,
+            task: Some(task),
+            ..
+        } if task == id && action == "message" => Some(true),
+        _ => None,
+    })
 }
 
 #[derive(Default)]
@@ -269,7 +289,7 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 summary { "Edit this row" }
                 form.stack method="post" action={ (shot.run_link()) "/t/" (encode(id)) "/edit" } {
                     @for (column, value) in columns.iter().filter(|(column, value)| *column != "id" && is_typed(value)) {
-                        label { (one_line(column)) textarea name=(column) rows="2" { (value) } }
+                        label { (one_line(column)) textarea id={ "edit-" (column) } name=(column) rows="2" { (value) } }
                     }
                     p.soft { "The edit goes into tasks.csv. A task with a result runs again when the session continues." }
                     button type="submit" { "Save the row" }

@@ -2,7 +2,7 @@
 
 use super::board::short_agent;
 use super::svg::{count, round};
-use super::{paged, pager};
+use super::{meters, paged, pager};
 use crate::shot::{Medium, Shot};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashSet};
@@ -25,7 +25,24 @@ struct Span<'a> {
     what: String,
 }
 
+/// Who is waited for, as the name of a class.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    Service,
+    Person,
+}
+
+impl For {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Service => "wait",
+            Self::Person => "wait wait-person",
+        }
+    }
+}
+
 struct Wait {
+    whom: For,
     what: String,
     from: Timestamp,
     to: Timestamp,
@@ -41,7 +58,10 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
     let critical = critical_path(shot, &spans);
     let shown = &spans[range];
     let first = shown.iter().map(|span| span.from).min().unwrap_or_default();
-    let last = shown.iter().map(|span| span.to).max().unwrap_or_default();
+    let latest = shown.iter().map(|span| span.to).max().unwrap_or_default();
+    let left = meters::estimated_end(shot, meters::slots(shot.events)).filter(|_| !shot.past);
+    let end = left.map(|left| Timestamp(shot.now.0 + u64::try_from(left.as_millis()).unwrap_or(0)));
+    let last = end.map_or(latest, |end| end.max(latest));
     let length = last.since(first).as_secs_f64().max(0.001);
     let x = |at: Timestamp| {
         round(NAMES + at.max(first).min(last).since(first).as_secs_f64() / length * (WIDTH - NAMES - 8.0))
@@ -51,16 +71,19 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
         .iter()
         .filter(|wait| wait.to > first && wait.from < last)
         .collect();
+    let number = |whom: For| in_view.iter().filter(|wait| wait.whom == whom).count();
     html! {
         ul.legend {
             li { "Bars: attempts, coloured by their outcome" }
             li { "Framed bars: the critical path, " (human(critical_time(&spans, &critical))) }
-            li { "Yellow bands: waits for services and people (" (in_view.len()) ")" }
+            li { span.key-wait aria-hidden="true" {} "Waits for services: " (number(For::Service)) }
+            li { span.key-person aria-hidden="true" {} "Waits for people: " (number(For::Person)) }
+            @if let (Some(end), Some(left)) = (end, left) { li { "Dashed line: the estimated end, " (end) ", in about " (human(left)) } }
         }
         div.scroll tabindex="0" role="region" aria-label="Timeline" {
             svg.timeline.plot viewBox={ "0 0 " (WIDTH) " " (height) } role="group" aria-label="Attempts over time" {
                 @for wait in &in_view {
-                    rect.wait x=(x(wait.from)) y="0" width=(round((x(wait.to) - x(wait.from)).max(2.0))) height=(height - 20.0) { title { (wait.what) } }
+                    rect class=(wait.whom.class()) x=(x(wait.from)) y="0" width=(round((x(wait.to) - x(wait.from)).max(2.0))) height=(height - 20.0) { title { (wait.what) } }
                 }
                 @for (at, span) in shown.iter().enumerate() {
                     @let y = count(at) * ROW;
@@ -72,6 +95,7 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
                         }
                     }
                 }
+                @if let Some(end) = end { line.estimate x1=(x(end)) x2=(x(end)) y1="0" y2=(height - 20.0) { title { "Estimated end: " (end) } } }
                 @for step in 0..=4_u32 {
                     @let share = f64::from(step) / 4.0;
                     @let at = round(NAMES + share * (WIDTH - NAMES - 8.0));
@@ -180,6 +204,7 @@ fn read_spans<'a>(shot: &Shot<'a>) -> Vec<Span<'a>> {
 fn read_waits(shot: &Shot<'_>) -> Vec<Wait> {
     let (mut waits, mut asked) = (Vec::new(), BTreeMap::new());
     let person = |(from, text): (Timestamp, String), to| Wait {
+        whom: For::Person,
         what: format!("waits for a person: {text}"),
         from,
         to,
@@ -189,6 +214,7 @@ fn read_waits(shot: &Shot<'_>) -> Vec<Wait> {
         latest = event.at().unwrap_or(latest).max(latest);
         match event {
             Event::QuotaWait { at, pool, state } if state.until > *at => waits.push(Wait {
+                whom: For::Service,
                 what: format!(
                     "{} waits for its service ({})",
                     one_line(pool),

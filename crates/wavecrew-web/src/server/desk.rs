@@ -1,9 +1,10 @@
 //! Questions of the command line that a server is part of, put to the person in the browser: the plan before a run, and
-//! what should happen after it. Each can be answered once.
+//! what should happen after it. Each can be answered once. Also what the command has to say, and that it has ended.
 
 use crate::follow::lock;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prompt {
@@ -11,11 +12,18 @@ pub struct Prompt {
     pub question: String,
     /// What the question is about, as text.
     pub context: String,
+    /// A prompt that nothing answers is a notice.
     pub options: Vec<String>,
     /// The option that is offered first.
     pub default: usize,
     /// Free text is an answer too; this is what it starts with.
     pub text: Option<String>,
+}
+
+impl Prompt {
+    pub fn is_question(&self) -> bool {
+        !self.options.is_empty() || self.text.is_some()
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,6 +46,12 @@ struct State {
     /// The session that the command line runs.
     session: Option<String>,
     closed: bool,
+    /// The command has ended: pages should say so.
+    ended: bool,
+    /// Pages that receive changes and do not know of the end.
+    pages: usize,
+    /// A page was left by an answer; the next one has not begun to receive changes.
+    between_pages: bool,
 }
 
 impl Desk {
@@ -72,12 +86,53 @@ impl Desk {
         if fits {
             state.open.remove(at);
             state.replies.insert(id, reply);
+            state.between_pages = true;
             self.changed.notify_all();
         }
         fits
     }
 
-    /// The questions that wait.
+    /// Shows something that needs no answer.
+    pub fn tell(&self, title: &str, text: String) {
+        let mut state = lock(&self.state);
+        state.next += 1;
+        let id = state.next;
+        state.open.push(Prompt {
+            id,
+            question: title.to_owned(),
+            context: text,
+            ..Prompt::default()
+        });
+    }
+
+    /// A page receives changes from now on.
+    pub(crate) fn page_opened(&self) {
+        let mut state = lock(&self.state);
+        state.pages += 1;
+        state.between_pages = false;
+        self.changed.notify_all();
+    }
+
+    /// A page is gone, or knows that the command has ended.
+    pub(crate) fn page_done(&self) {
+        lock(&self.state).pages -= 1;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        lock(&self.state).ended
+    }
+
+    /// The command has ended: waits until every open page knows, but not longer than `patience`.
+    pub fn end(&self, patience: Duration) {
+        let mut state = lock(&self.state);
+        state.ended = true;
+        let waits = |state: &mut State| state.pages > 0 || state.between_pages;
+        // Whoever does not know by then finds no server.
+        let _ = self.changed.wait_timeout_while(state, patience, waits);
+    }
+
+    /// What is shown: the questions that wait, and notices.
     pub fn open(&self) -> Vec<Prompt> {
         lock(&self.state).open.clone()
     }
@@ -134,5 +189,35 @@ mod tests {
         assert_eq!(reply, Some(Reply::Choice(1)));
         desk.close();
         assert_eq!(desk.ask(Prompt::default()), None);
+    }
+
+    #[test]
+    fn the_end_waits_for_the_page_that_follows_an_answer() {
+        let desk = Desk::default();
+        desk.page_opened();
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| {
+                let options = vec!["Keep it".into()];
+                desk.ask(Prompt {
+                    options,
+                    ..Prompt::default()
+                })
+            });
+            while !desk.answer(1, Reply::Choice(0)) {
+                std::thread::yield_now();
+            }
+            asking.join().unwrap();
+            desk.page_done();
+            let ending = scope.spawn(|| desk.end(Duration::from_mins(10)));
+            while !desk.has_ended() {
+                std::thread::yield_now();
+            }
+            assert!(!ending.is_finished(), "the next page is on its way");
+            desk.page_opened();
+            desk.page_done();
+            ending.join().unwrap();
+        });
+        desk.tell("Done", "Two files".to_owned());
+        assert!(!desk.open()[0].is_question());
     }
 }

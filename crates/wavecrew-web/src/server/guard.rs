@@ -110,7 +110,8 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
         .get(HOST)
         .and_then(|host| host.to_str().ok())
         .unwrap_or_default();
-    if !is_plain_host(host) {
+    // With a certificate the browser has checked the name itself.
+    if app.certificate.is_none() && !is_plain_host(host) {
         let help = format!(
             "open http://{}/ with the link that `wavecrew web` printed",
             app.address
@@ -149,7 +150,7 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
         .and_then(|origin| origin.to_str().ok())
         .unwrap_or_default();
     let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    if origin != format!("http://{host}") || site.is_some_and(|site| site != "same-origin") {
+    if origin != format!("{}://{host}", app.scheme()) || site.is_some_and(|site| site != "same-origin") {
         let help = "reload the page and try again";
         return Err(refuse(
             StatusCode::FORBIDDEN,
@@ -196,7 +197,11 @@ fn sign_in(app: &App, uri: &Uri, token: &str) -> Response {
     if !rest.is_empty() {
         target = format!("{target}?{}", rest.join("&"));
     }
-    let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", app.cookie);
+    let secure = if app.certificate.is_some() { "; Secure" } else { "" };
+    let cookie = format!(
+        "{}={token}; Path=/; HttpOnly; SameSite=Strict{secure}",
+        app.cookie
+    );
     let headers = [(LOCATION, target), (SET_COOKIE, cookie)];
     (StatusCode::SEE_OTHER, headers).into_response()
 }

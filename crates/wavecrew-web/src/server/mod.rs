@@ -1,12 +1,15 @@
 //! The server: routes, and what each of them reads or does. One thread of its own; pages are rendered beside it.
 
+mod acts;
 pub mod desk;
 mod guard;
 mod listener;
 mod stream;
+pub mod tls;
 
 pub use guard::Access;
 
+use crate::Person;
 use crate::follow::{Followers, lock};
 use crate::page::conversation::Conversation;
 use crate::page::message::problem;
@@ -14,8 +17,8 @@ use crate::page::project::{self, Summaries};
 use crate::page::{run, task};
 use crate::report;
 use crate::shot::{Medium, Query, Shot, encode};
-use crate::{Act, Person, Refusal};
-use axum::extract::{Extension, Form, Path, Query as Parameters, State};
+use acts::{act_on_run, act_on_task, answer_prompt};
+use axum::extract::{Extension, Path, Query as Parameters, State};
 use axum::http::StatusCode;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
@@ -23,7 +26,7 @@ use axum::http::header::{
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
-use desk::{Desk, Reply};
+use desk::Desk;
 use guard::page;
 use maud::Markup;
 use serde_json::{Map, Value};
@@ -33,6 +36,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use stream::{Follower, Subject};
+use tls::Certificate;
 use wavecrew_session::{SessionDir, SessionError};
 
 /// A browser that reads nothing for this long is disconnected.
@@ -58,6 +62,8 @@ pub struct Server {
     pub person: Arc<dyn Person>,
     pub desk: Arc<Desk>,
     pub access: Access,
+    /// Without one the connection has no TLS.
+    pub certificate: Option<Certificate>,
 }
 
 struct App {
@@ -67,8 +73,19 @@ struct App {
     desk: Arc<Desk>,
     access: Access,
     address: SocketAddr,
+    certificate: Option<Certificate>,
     /// Cookies of a host are shared by its ports.
     cookie: String,
+}
+
+impl App {
+    fn scheme(&self) -> &'static str {
+        if self.certificate.is_some() {
+            "https"
+        } else {
+            "http"
+        }
+    }
 }
 
 /// A server that has its port and does not answer yet.
@@ -94,6 +111,7 @@ impl Server {
             person,
             desk,
             access,
+            certificate,
         } = self;
         let app = App {
             followers: Followers::of(project),
@@ -102,6 +120,7 @@ impl Server {
             desk,
             access,
             address,
+            certificate,
             cookie: format!("wavecrew-{}", address.port()),
         };
         Ok(Bound {
@@ -127,7 +146,11 @@ impl Bound {
     }
 
     fn link_with(&self, path: &str, token: &str) -> String {
-        format!("http://{}{path}?token={token}", self.app.address)
+        format!(
+            "{}://{}{path}?token={token}",
+            self.app.scheme(),
+            listener::reachable(self.app.address)
+        )
     }
 
     /// Answers until the program ends.
@@ -140,6 +163,7 @@ impl Bound {
             let listener = listener::Impatient {
                 listener: tokio::net::TcpListener::from_std(listener)?,
                 patience: PATIENCE,
+                tls: app.certificate.as_ref().map(Certificate::acceptor),
             };
             axum::serve(listener, routes(app)).await
         })?;
@@ -183,8 +207,6 @@ fn asset(kind: &'static str, text: &'static str) -> Response {
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response()
 }
 
-type Fields = Form<std::collections::HashMap<String, String>>;
-
 /// Renders beside the server's thread; what cannot be shown becomes a page that says what to do.
 async fn render(page_of: impl FnOnce() -> Result<Markup, SessionError> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(page_of).await {
@@ -218,13 +240,9 @@ async fn project_page(
     Parameters(query): Parameters<Query>,
 ) -> Response {
     render(move || {
-        project::page(
-            &app.summaries,
-            app.followers.project(),
-            &query,
-            &app.desk.open(),
-            medium,
-        )
+        let project = app.followers.project();
+        let parts = project::parts(&app.summaries, project, &query, &app.desk.open(), medium)?;
+        Ok(project::page(project, &query, parts))
     })
     .await
 }
@@ -242,10 +260,10 @@ async fn project_stream(
 /// The session that the command line runs; before it starts, the project page, which goes there by itself.
 async fn current_run(State(app): State<Arc<App>>) -> Response {
     let target = match app.desk.session() {
-        Some(id) => format!("/s/{}", crate::shot::encode(&id)),
+        Some(id) => format!("/s/{}", encode(&id)),
         None => "/?waits=1".to_owned(),
     };
-    (StatusCode::SEE_OTHER, [(LOCATION, target)]).into_response()
+    see(&target)
 }
 
 async fn run_page(
@@ -381,107 +399,6 @@ async fn task_stream(
     Follower::new(app, Subject::Task(id, name), query, medium)
         .stream()
         .into_response()
-}
-
-async fn answer_prompt(
-    State(app): State<Arc<App>>,
-    Path(prompt): Path<u64>,
-    Form(fields): Fields,
-) -> Response {
-    let choice = fields.get("choice").and_then(|choice| choice.parse().ok());
-    let reply = match choice {
-        Some(choice) => Reply::Choice(choice),
-        None => Reply::Text(fields.get("text").cloned().unwrap_or_default()),
-    };
-    if app.desk.answer(prompt, reply) {
-        let target = app
-            .desk
-            .session()
-            .map_or_else(|| "/".to_owned(), |id| format!("/s/{}", encode(&id)));
-        return see(&target);
-    }
-    answered_already()
-}
-
-fn answered_already() -> Response {
-    let message = "The question has an answer already, or is not asked any more.";
-    page(
-        StatusCode::CONFLICT,
-        &problem("Not counted", message, "look at the run to see what was decided"),
-    )
-}
-
-async fn act_on_run(
-    State(app): State<Arc<App>>,
-    Path((id, action)): Path<(String, String)>,
-    Form(fields): Fields,
-) -> Response {
-    let act = match action.as_str() {
-        "pause" => Act::Pause,
-        "resume" => Act::Resume,
-        "cancel" => Act::Cancel,
-        "retry" => Act::Retry(None),
-        "apply" => Act::Apply,
-        "archive" => Act::Archive,
-        "answer" => {
-            let question = fields.get("question").and_then(|number| number.parse().ok());
-            let answer = fields.get("answer").or_else(|| fields.get("text")).cloned();
-            let (Some(question), Some(answer)) = (question, answer) else {
-                return answered_already();
-            };
-            let remark = fields.get("remark").map(|remark| remark.trim().to_owned());
-            Act::Answer {
-                question,
-                answer,
-                remark: remark.filter(|remark| !remark.is_empty()),
-            }
-        }
-        _ => return StatusCode::NOT_FOUND.into_response(),
-    };
-    let target = format!("/s/{}", encode(&id));
-    perform(app, id, act, target).await
-}
-
-async fn act_on_task(
-    State(app): State<Arc<App>>,
-    Path((id, task, action)): Path<(String, String, String)>,
-    Form(fields): Fields,
-) -> Response {
-    let target = format!("/s/{}/t/{}", encode(&id), encode(&task));
-    let act = match action.as_str() {
-        "cancel" => Act::CancelTask(task),
-        "retry" => Act::Retry(Some(task)),
-        "tell" => Act::Tell {
-            task,
-            text: fields.get("text").cloned().unwrap_or_default(),
-        },
-        "edit" => Act::EditRow {
-            task,
-            cells: fields.into_iter().collect(),
-        },
-        _ => return StatusCode::NOT_FOUND.into_response(),
-    };
-    perform(app, id, act, target).await
-}
-
-async fn perform(app: Arc<App>, id: String, act: Act, target: String) -> Response {
-    let speaks = act == Act::Apply;
-    let done = tokio::task::spawn_blocking(move || {
-        let dir = SessionDir::open(app.followers.project(), &id)?;
-        Ok::<_, SessionError>(app.person.act(&dir, act))
-    });
-    match done.await {
-        Ok(Ok(Ok(said))) if speaks => page(
-            StatusCode::OK,
-            &problem("Done", &said, "continue with the session"),
-        ),
-        Ok(Ok(Ok(_))) => see(&target),
-        Ok(Ok(Err(Refusal { message, help }))) => {
-            page(StatusCode::CONFLICT, &problem("Not done", &message, &help))
-        }
-        Ok(Err(error)) => unreadable(&error),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
 }
 
 fn see(target: &str) -> Response {

@@ -9,12 +9,13 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{Stream, unfold};
 use maud::Markup;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use wavecrew_core::view::one_line;
 
 /// How often files are checked for changes.
 const LOOK: Duration = Duration::from_millis(40);
@@ -37,13 +38,26 @@ pub struct Follower {
     sent: HashMap<&'static str, String>,
     seen: Vec<(u64, Option<SystemTime>)>,
     conversation: Option<(u32, Conversation)>,
-    question: Option<String>,
+    /// Questions that the page was told of.
+    asked: Vec<String>,
+    /// Events that are not sent yet.
+    ready: VecDeque<Event>,
     session: Option<String>,
     wait: Duration,
+    ended: bool,
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.app.desk.page_done();
+        }
+    }
 }
 
 impl Follower {
     pub fn new(app: Arc<App>, subject: Subject, query: Query, medium: Medium) -> Self {
+        app.desk.page_opened();
         Self {
             // A page that waits for the session goes there, even if it started before this stream.
             session: app.desk.session().filter(|_| query.waits.is_empty()),
@@ -54,51 +68,68 @@ impl Follower {
             sent: HashMap::new(),
             seen: Vec::new(),
             conversation: None,
-            question: None,
+            asked: Vec::new(),
+            ready: VecDeque::new(),
             wait: LOOK,
+            ended: false,
         }
     }
 
     pub fn stream(self) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
         let events = unfold(self, |mut follower| async move {
             loop {
-                tokio::time::sleep(follower.wait).await;
-                let looked = tokio::task::spawn_blocking(move || {
-                    let event = follower.look();
-                    (follower, event)
-                });
-                let event;
-                (follower, event) = looked.await.ok()?;
-                if let Some(event) = event {
+                if let Some(event) = follower.ready.pop_front() {
                     return Some((Ok(event), follower));
                 }
+                if follower.ended {
+                    return None;
+                }
+                tokio::time::sleep(follower.wait).await;
+                let looked = tokio::task::spawn_blocking(move || {
+                    follower.look();
+                    follower
+                });
+                follower = looked.await.ok()?;
             }
         });
         Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(10)))
     }
 
-    /// The next event for the page, if something changed.
-    fn look(&mut self) -> Option<Event> {
+    /// Adds the events for the page that follow from what changed.
+    fn look(&mut self) {
         let session = self.app.desk.session();
         if session != self.session {
             self.session.clone_from(&session);
             if let (Some(id), Subject::Project) = (session, &self.subject) {
-                return Some(
-                    Event::default()
-                        .event("goto")
-                        .data(format!("/s/{}", crate::shot::encode(&id))),
-                );
+                self.send("goto", format!("/s/{}", crate::shot::encode(&id)));
             }
         }
+        // The last state goes out before the end.
+        let ends = self.app.desk.has_ended();
         let seen = self.stamps();
-        if seen == self.seen {
-            self.wait = LOOK;
-            return None;
+        self.wait = LOOK;
+        if seen != self.seen {
+            self.seen = seen;
+            let began = Instant::now();
+            self.send_changes();
+            self.wait = LOOK.max(began.elapsed() * SHARE);
         }
-        self.seen = seen;
-        let began = Instant::now();
-        let parts = self.render()?;
-        self.wait = LOOK.max(began.elapsed() * SHARE);
+        if ends {
+            self.send(
+                "ended",
+                "The command has ended; wavecrew web shows the session again".to_owned(),
+            );
+            self.ended = true;
+            self.app.desk.page_done();
+        }
+    }
+
+    fn send(&mut self, kind: &str, data: String) {
+        self.ready.push_back(Event::default().event(kind).data(data));
+    }
+
+    fn send_changes(&mut self) {
+        let Some(parts) = self.render() else { return };
         let mut changed = Map::new();
         for (id, markup) in parts {
             if self.sent.get(id) != Some(&markup.0) {
@@ -106,33 +137,41 @@ impl Follower {
                 self.sent.insert(id, markup.0);
             }
         }
-        if changed.is_empty() {
-            return None;
+        if !changed.is_empty() {
+            self.send("fragments", Value::Object(changed).to_string());
         }
-        Some(
-            Event::default()
-                .event("fragments")
-                .data(Value::Object(changed).to_string()),
-        )
+    }
+
+    /// Tells the page of questions that it does not know, for a notification.
+    fn send_questions(&mut self, open: Vec<String>) {
+        for question in &open {
+            if !self.asked.contains(question) {
+                self.send("ask", one_line(question));
+            }
+        }
+        self.asked = open;
     }
 
     fn render(&mut self) -> Option<Vec<(&'static str, Markup)>> {
         let prompts = self.app.desk.open();
         let (query, medium) = (&self.query, self.medium);
-        match &self.subject {
-            Subject::Project => project::fragments(
-                &self.app.summaries,
-                self.app.followers.project(),
-                query,
-                &prompts,
-                medium,
-            )
-            .ok(),
+        let mut open: Vec<String> = prompts
+            .iter()
+            .filter(|prompt| prompt.is_question())
+            .map(|prompt| prompt.question.clone())
+            .collect();
+        let parts = match &self.subject {
+            Subject::Project => {
+                let project = self.app.followers.project();
+                let parts = project::parts(&self.app.summaries, project, query, &prompts, medium).ok()?;
+                open.extend(parts.asked);
+                Some(parts.fragments)
+            }
             Subject::Run(id) => {
                 let followed = self.app.followers.get(id).ok()?;
                 let followed = lock(&followed);
                 Some(Shot::take(&followed, query, medium, |shot| {
-                    self.question = shot.question.as_ref().map(|asked| asked.question.clone());
+                    open.extend(shot.question.as_ref().map(|asked| asked.question.clone()));
                     run::fragments(shot, &prompts)
                 }))
             }
@@ -141,6 +180,7 @@ impl Follower {
                 let followed = lock(&followed);
                 let conversation = &mut self.conversation;
                 Shot::take(&followed, query, medium, |shot| {
+                    open.extend(shot.question.as_ref().map(|asked| asked.question.clone()));
                     let found = shot.ledger.plan().find(name)?;
                     let attempt = task::shown_attempt(shot, found);
                     if conversation.as_ref().is_none_or(|(of, _)| *of != attempt) {
@@ -152,7 +192,9 @@ impl Follower {
                     Some(task::fragments(shot, found, talk, &prompts))
                 })
             }
-        }
+        };
+        self.send_questions(open);
+        parts
     }
 
     /// Lengths and times of the files that the page is made from.

@@ -6,20 +6,29 @@ mod person;
 
 use crate::exit::Failure;
 use crate::global::Global;
+use crate::session_state::record_act;
 use crate::{hint, show};
 use person::CommandLine;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use wavecrew_web::{Bound, Desk, Prompt, Reply, Server, ServerError};
+use wavecrew_session::{PersonRequest, SessionDir};
+use wavecrew_web::{Bound, Certificate, Desk, Prompt, Reply, Server, ServerError};
 
-/// How long the last state of a run has to reach the browser before the server ends.
-const FAREWELL: Duration = Duration::from_millis(400);
+/// How long the last state of a run has to reach open pages before the server ends.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// How long the last bytes have to leave this process.
+const FLUSH: Duration = Duration::from_millis(100);
+
+/// What the journal says of acts in the browser.
+const VIA: &str = "browser";
 
 /// The desk of this process, once a command with `--web` has started.
 static DESK: OnceLock<Arc<Desk>> = OnceLock::new();
+/// What was done before there was a session to record it in.
+static EARLY: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 /// Whether questions go to the browser.
 pub fn is_on() -> bool {
@@ -41,11 +50,35 @@ pub fn choose(context: &str, prompt: &str, items: &[&str], default: usize) -> Op
     }
 }
 
-/// Has a text edited in the browser. `None` when the person leaves it as it is.
-pub fn edit(prompt: &str, text: &str) -> Option<String> {
+/// Where a person acts, if it is not the terminal.
+pub fn via() -> Option<&'static str> {
+    is_on().then_some(VIA)
+}
+
+/// A person decided something in the browser before the session exists: its journal begins with it.
+pub fn acted_before_session(action: &'static str) {
+    if is_on() {
+        EARLY.lock().unwrap_or_else(PoisonError::into_inner).push(action);
+    }
+}
+
+/// Journals what a person decided in the browser after the run.
+pub fn acted_after_run(dir: &SessionDir, action: &str) -> Result<(), Failure> {
+    via().map_or(Ok(()), |via| record_act(dir, action, None, via))
+}
+
+/// Shows something in the browser that needs no answer.
+pub fn tell(title: &str, text: &str) {
+    if let Some(desk) = DESK.get() {
+        desk.tell(title, text.to_owned());
+    }
+}
+
+/// Has a text entered or edited in the browser. `None` when the person does not want to.
+pub fn edit(prompt: &str, text: &str, leave: &str) -> Option<String> {
     let asked = Prompt {
         question: prompt.to_owned(),
-        options: vec!["Leave it as it is".to_owned()],
+        options: vec![leave.to_owned()],
         text: Some(text.to_owned()),
         ..Prompt::default()
     };
@@ -56,17 +89,28 @@ pub fn edit(prompt: &str, text: &str) -> Option<String> {
 }
 
 /// The command runs this session: the browser goes there.
-pub fn show_session(id: &str) {
-    if let Some(desk) = DESK.get() {
-        desk.set_session(id);
+pub fn show_session(dir: &SessionDir) -> Result<(), Failure> {
+    let Some(desk) = DESK.get() else { return Ok(()) };
+    for action in EARLY.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        dir.person_requests().put(&PersonRequest {
+            action: action.to_owned(),
+            via: VIA.to_owned(),
+            ..PersonRequest::default()
+        })?;
     }
+    desk.set_session(dir.id());
+    Ok(())
 }
 
-/// The command has ended: the last state goes out.
-pub fn farewell() {
-    if is_on() {
-        std::thread::sleep(FAREWELL);
+/// The command has ended: open pages show its last state, and why it failed if it did.
+pub fn farewell(failure: Option<&Failure>) {
+    let Some(desk) = DESK.get() else { return };
+    if let Some(failure) = failure {
+        let help = failure.help().map(|help| format!("\nWhat to do: {help}"));
+        desk.tell("Not done", format!("{failure}{}", help.unwrap_or_default()));
     }
+    desk.end(FAREWELL);
+    std::thread::sleep(FLUSH);
 }
 
 /// Starts the server of a command that runs something.
@@ -79,6 +123,7 @@ pub fn start(project: &Path, open: bool, global: &Global) -> Result<(), Failure>
         project,
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         Arc::clone(&desk),
+        None,
         true,
     )?;
     let link = bound.link("/current");
@@ -95,8 +140,15 @@ pub fn start(project: &Path, open: bool, global: &Global) -> Result<(), Failure>
 }
 
 /// Takes the port for a server of the project. A new link is made unless the saved one may be used again.
-pub fn bind(project: &Path, address: SocketAddr, desk: Arc<Desk>, new_link: bool) -> Result<Bound, Failure> {
+pub fn bind(
+    project: &Path,
+    address: SocketAddr,
+    desk: Arc<Desk>,
+    certificate: Option<Certificate>,
+    new_link: bool,
+) -> Result<Bound, Failure> {
     let server = Server {
+        certificate,
         project: project.to_owned(),
         person: Arc::new(CommandLine::default()),
         desk,

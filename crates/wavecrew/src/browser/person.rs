@@ -1,5 +1,6 @@
 //! What a person does in the browser, done with the command line's own code, and journalled as done in the browser.
 
+use super::VIA;
 use crate::exit::Failure;
 use crate::session_state::{StateFailure, cancel_idle, record_act, set_state};
 use std::io::Read;
@@ -15,7 +16,6 @@ use wavecrew_run::questions::{self, WrittenAnswer};
 use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic};
 use wavecrew_web::{Act, Person, Refusal};
 
-const VIA: &str = "browser";
 /// How long a command that was started may take to begin its run.
 const START: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(30);

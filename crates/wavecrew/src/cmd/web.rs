@@ -4,13 +4,15 @@ use crate::browser::{bind, is_reachable_by_others, open_browser};
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::json;
+use crate::project::typed;
 use crate::session_view::SessionArg;
 use crate::show;
 use serde_json::json;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
-use wavecrew_web::Desk;
+use wavecrew_web::{Certificate, Desk, TlsError};
 
 /// Show the sessions of this project in the browser
 #[derive(clap::Args, Debug)]
@@ -19,16 +21,23 @@ Examples:
   wavecrew web                                   print the link to all sessions
   wavecrew web --open                            open it in the browser
   wavecrew web run-tasks-20260308 --port 8420    one session, always at the same port
-  wavecrew web --listen 0.0.0.0                  for other machines, without encryption")]
+  wavecrew web --listen 0.0.0.0                  for other machines, without TLS
+  wavecrew web --listen 0.0.0.0 --tls-cert cert.pem --tls-key key.pem")]
 pub struct Args {
     #[command(flatten)]
     session: SessionArg,
     /// Port of the server [default: a free one]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Address to listen on; others than this machine's own need the token of the link, over a connection without TLS
+    /// Address to listen on; without a certificate the connection has no TLS
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
+    /// Certificate in PEM format, with its chain: the connection has TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Key of the certificate in PEM format
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Open the browser
     #[arg(long)]
     open: bool,
@@ -46,13 +55,22 @@ impl Args {
             None => "/".to_owned(),
         };
         let address = SocketAddr::new(self.listen, self.port);
-        let bound = bind(&project, address, Arc::new(Desk::default()), self.new_link)?;
+        let certificate = self.certificate()?;
+        let has_tls = certificate.is_some();
+        let bound = bind(
+            &project,
+            address,
+            Arc::new(Desk::default()),
+            certificate,
+            self.new_link,
+        )?;
         let (link, read_only) = (bound.link(&path), bound.read_only_link(&path));
-        if is_reachable_by_others(self.listen) && !global.quiet {
+        if is_reachable_by_others(self.listen) && !has_tls && !global.quiet {
             show::warning(
                 "others on the network can reach this server, and the connection has no TLS",
                 Some(
-                    "use it in networks that you trust, or listen on 127.0.0.1 and forward the port with ssh",
+                    "give a certificate with --tls-cert and --tls-key, use it in networks that you trust, or listen on \
+                     127.0.0.1 and forward the port with ssh",
                 ),
             );
         }
@@ -64,5 +82,19 @@ impl Args {
         }
         bound.serve().map_err(|error| Failure::input(error.to_string()))?;
         Ok(Exit::Done)
+    }
+
+    fn certificate(&self) -> Result<Option<Certificate>, Failure> {
+        let (Some(chain), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return Ok(None);
+        };
+        let read = Certificate::read(&typed(chain), &typed(key));
+        read.map(Some).map_err(|error| {
+            let help = match &error {
+                TlsError::File { .. } => "name files in PEM format: --tls-cert CHAIN --tls-key KEY",
+                TlsError::Unusable(_) => "name the key that belongs to the certificate",
+            };
+            Failure::with_help(error.to_string(), help)
+        })
     }
 }

@@ -68,12 +68,19 @@ pub fn apply(project: &Path, dir: &SessionDir, yes: bool, global: &Global) -> Re
             None,
         );
     }
-    for file in &plan.files {
-        global.note(&format!("Apply   {} written", file.path.display()));
+    let written: Vec<String> = plan
+        .files
+        .iter()
+        .map(|file| format!("{} written", file.path.display()))
+        .collect();
+    for line in &written {
+        global.note(&format!("Apply   {line}"));
     }
     if plan.files.is_empty() {
         return Ok(());
     }
+    browser::acted_after_run(dir, "apply tests")?;
+    browser::tell("Tests are in the project", &written.join("\n"));
     measure_again(project, &plan, &scope, global)
 }
 
@@ -124,7 +131,9 @@ fn measure_again(project: &Path, plan: &ApplyPlan, scope: &Scope, global: &Globa
         global.note(&format!("Apply   new: {}", covered(&applied.new)));
     }
     let all = applied.all();
-    global.note(&format!("Apply   in the project: {}", covered(all)));
+    let in_project = format!("in the project: {}", covered(all));
+    global.note(&format!("Apply   {in_project}"));
+    browser::tell("Run again after the copy", &in_project);
     for test in all
         .tests
         .iter()

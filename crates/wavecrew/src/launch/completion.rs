@@ -3,11 +3,12 @@
 
 use super::apply::{apply, raise_targets};
 use super::{Launch, ResumeOptions};
+use crate::browser;
 use crate::exit::{Exit, Failure};
 use crate::export::export;
 use crate::session_state::{StateFailure, set_state};
 use crate::target::TestingFlags;
-use crate::terminal::choose;
+use crate::terminal::{choose, input};
 use std::path::PathBuf;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::team::Completion;
@@ -28,14 +29,29 @@ impl Launch<'_> {
             .position(|(choice, _)| *choice == Choice::Team(Completion::Keep));
         let labels: Vec<&str> = choices.iter().map(|(_, label)| *label).collect();
         let asked = "What should happen to the session?";
-        let Some(chosen) = choose(asked, &labels, keep.unwrap_or(0)) else {
-            return Ok(exit);
-        };
-        let chosen = match choices[chosen].0 {
+        // Who goes back from a question about details chooses again.
+        while let Some(chosen) = choose(asked, &labels, keep.unwrap_or(0)) {
+            if let Some(exit) = self.complete(dir, ledger, exit, scope.as_ref(), choices[chosen].0)? {
+                return Ok(exit);
+            }
+        }
+        Ok(exit)
+    }
+
+    /// Does what was chosen. `None` when the person goes back.
+    fn complete(
+        &self,
+        dir: &SessionDir,
+        ledger: &Ledger,
+        exit: Exit,
+        scope: Option<&Scope>,
+        chosen: Choice,
+    ) -> Result<Option<Exit>, Failure> {
+        let chosen = match chosen {
             Choice::Team(chosen) => chosen,
             Choice::Apply => {
                 apply(&self.project, dir, false, self.global)?;
-                return Ok(exit);
+                return Ok(Some(exit));
             }
         };
         match chosen {
@@ -50,18 +66,16 @@ impl Launch<'_> {
                     let targets = targets(team, std::slice::from_ref(given));
                     targets.map(drop).map_err(|error| error.to_string())
                 };
-                let given = dialoguer::Input::<String>::new()
-                    .with_prompt("Layer and percentage")
-                    .default(higher(ledger, scope.as_ref()))
-                    .validate_with(is_target)
-                    .interact_text();
-                if let Ok(given) = given {
-                    raise_targets(dir, &raised(&given))?;
-                    return self.resume(dir.clone(), &ResumeOptions::default());
-                }
+                let default = higher(ledger, scope);
+                let Some(given) = input("Layer and percentage", default, is_target) else {
+                    return Ok(None);
+                };
+                browser::acted_after_run(dir, "raise coverage target")?;
+                raise_targets(dir, &raised(&given))?;
+                return self.resume(dir.clone(), &ResumeOptions::default()).map(Some);
             }
             Completion::Archive => {
-                set_state(dir, SessionState::Archived, None).map_err(|failure| match failure {
+                set_state(dir, SessionState::Archived, browser::via()).map_err(|failure| match failure {
                     StateFailure::Running(holder) => {
                         Failure::input(format!("`{}` is running{holder}", dir.id()))
                     }
@@ -69,31 +83,32 @@ impl Launch<'_> {
                 })?;
             }
             Completion::Export => {
-                let folder = dialoguer::Input::<String>::new()
-                    .with_prompt("Folder")
-                    .default(format!("docs/{}", dir.id()))
-                    .validate_with(|given: &String| {
-                        if PathBuf::from(given).exists() {
-                            Err("it already exists: enter a new name")
-                        } else {
-                            Ok(())
-                        }
-                    })
-                    .interact_text();
-                if let Ok(folder) = folder {
-                    let files = export(dir, ledger, &PathBuf::from(&folder))?;
-                    anstream::eprintln!("{} files in {folder}", files.len());
-                }
+                let is_new = |given: &String| {
+                    if PathBuf::from(given).exists() {
+                        Err("it already exists: enter a new name".to_owned())
+                    } else {
+                        Ok(())
+                    }
+                };
+                let Some(folder) = input("Folder", format!("docs/{}", dir.id()), is_new) else {
+                    return Ok(None);
+                };
+                let files = export(dir, ledger, &PathBuf::from(&folder))?;
+                let done = format!("{} files in {folder}", files.len());
+                anstream::eprintln!("{done}");
+                browser::acted_after_run(dir, "export documents")?;
+                browser::tell("Exported", &done);
             }
             Completion::RetryFailed => {
+                browser::acted_after_run(dir, "retry")?;
                 let options = ResumeOptions {
                     retry: Some(Vec::new()),
                     ..ResumeOptions::default()
                 };
-                return self.resume(dir.clone(), &options);
+                return self.resume(dir.clone(), &options).map(Some);
             }
         }
-        Ok(exit)
+        Ok(Some(exit))
     }
 }
 

@@ -5,11 +5,14 @@ use crate::exit::Failure;
 use crate::global::Global;
 use crate::target::{Target, TargetArgs};
 use crate::terminal::{choose, choose_about, is_interactive};
-use crate::{browser, hint, show};
+use crate::{browser, hint, layout, show};
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 use wavecrew_core::plan::Problem;
+
+/// Columns of a plan in the browser, where wide text scrolls.
+const PAGE_WIDTH: usize = 160;
 
 /// The target that is to be run, as it is or as the person wants it.
 pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global) -> Result<Target, Failure> {
@@ -29,7 +32,10 @@ pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global
         let shown = describe_plan(&target)?;
         let items = ["Run it", "Use another pipeline", "Edit the table first", "Cancel"];
         match choose_about(&shown, question(&target), &items, 0) {
-            Some(0) => return Ok(target),
+            Some(0) => {
+                browser::acted_before_session("approve plan");
+                return Ok(target);
+            }
             Some(1) => {
                 let pipelines = target.team.pipelines.iter();
                 let names: Vec<&str> = pipelines.map(|pipeline| pipeline.name.as_str()).collect();
@@ -39,6 +45,7 @@ pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global
                 let chosen = choose("Which one?", &names, now.unwrap_or(0));
                 if let Some(name) = chosen.map(|at| names[at].to_owned()) {
                     target = args.read_as(global.quiet, Some(&name))?;
+                    browser::acted_before_session("change pipeline");
                 }
             }
             Some(2) => edit(&mut target)?,
@@ -59,12 +66,12 @@ fn question(target: &Target) -> &'static str {
 
 fn describe_plan(target: &Target) -> Result<String, Failure> {
     let mut table = Vec::new();
-    crate::layout::table(
-        &target.plan,
-        &target.team.name,
-        crate::layout::width(),
-        &mut table,
-    )?;
+    let width = if browser::is_on() {
+        PAGE_WIDTH
+    } else {
+        layout::width()
+    };
+    layout::table(&target.plan, &target.team.name, width, &mut table)?;
     let mut text = String::from_utf8_lossy(&table).into_owned();
     if let (Some(pipeline), Some(reason)) = (&target.pipeline, &target.reason) {
         text += &format!("\nPipeline {pipeline}: {reason}");
@@ -104,6 +111,7 @@ fn edit(target: &mut Target) -> Result<(), Failure> {
         match read.plan(&target.team) {
             Ok((plan, _)) => {
                 target.plan = plan;
+                browser::acted_before_session("edit plan");
                 return Ok(());
             }
             Err(problems) => {
@@ -120,7 +128,7 @@ fn edit(target: &mut Target) -> Result<(), Failure> {
 
 /// Has the table edited in the browser. Returns whether the person saved it.
 fn edited_in_browser(file: &Path, text: &str) -> Result<bool, Failure> {
-    let Some(edited) = browser::edit("Edit the table, one task per line", text) else {
+    let Some(edited) = browser::edit("Edit the table, one task per line", text, "Leave it as it is") else {
         return Ok(false);
     };
     fs::write(file, edited).map_err(Failure::Output)?;

@@ -33,7 +33,7 @@ impl Launch<'_> {
             terminate_when_stdin_closes();
         }
         let (guardian, worker_tools) = own_commands()?;
-        browser::show_session(session.dir.id());
+        browser::show_session(&session.dir)?;
         let dir = session.dir.clone();
         let asker = if flags.ask_in_folder || (person && browser::is_on()) {
             folder_questions::forget(&dir);
@@ -62,9 +62,7 @@ impl Launch<'_> {
         // From here on questions may use the screen again.
         drop(screen);
         if person && info.pipeline.is_some() {
-            let offered = self.offer(&dir, &ledger, exit);
-            browser::farewell();
-            return offered;
+            return self.offer(&dir, &ledger, exit);
         }
         if person && browser::is_on() {
             browser::choose(
@@ -74,7 +72,6 @@ impl Launch<'_> {
                 0,
             );
         }
-        browser::farewell();
         Ok(exit)
     }
 }

@@ -67,6 +67,8 @@ fn documents() -> Vec<String> {
             let is_installed = name.starts_with('.') || name == "node_modules";
             if entry.file_type().unwrap().is_dir() && !is_installed {
                 folders.push(path);
+            } else if folder == "docs/pictures" {
+                // Pictures are part of the pages that show them.
             } else if folder.starts_with("docs") || name == "README.md" {
                 found.push(path);
             }

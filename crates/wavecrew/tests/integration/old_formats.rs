@@ -12,18 +12,25 @@ fn fixtures() -> PathBuf {
 }
 
 /// A project that holds one old session under the id that its `session.json` has.
-fn with_session(name: &str) -> Sandbox {
-    let old = fixtures().join("sessions").join(name);
-    let info: Value = serde_json::from_slice(&fs::read(old.join("session.json")).unwrap()).unwrap();
-    let session = format!(".workflow/.csv-wave/{}", info["id"].as_str().unwrap());
+pub fn with_session(name: &str) -> Sandbox {
     let file = |name: &str| fs::read(fixtures().join(name)).unwrap();
     let sandbox = Sandbox::new()
         .script("agent.sh", &String::from_utf8(file("agent.sh")).unwrap())
         .file("tasks.csv", file("tasks.csv"));
-    copy_folder(&old, &sandbox.path(&session));
-    // Git keeps no empty folders.
-    fs::create_dir_all(sandbox.path(session).join("interactive")).unwrap();
+    add_session(&sandbox, name);
     sandbox
+}
+
+/// Copies an old session into a project; returns its id.
+pub fn add_session(sandbox: &Sandbox, name: &str) -> String {
+    let old = fixtures().join("sessions").join(name);
+    let info: Value = serde_json::from_slice(&fs::read(old.join("session.json")).unwrap()).unwrap();
+    let id = info["id"].as_str().unwrap().to_owned();
+    let session = sandbox.path(format!(".workflow/.csv-wave/{id}"));
+    copy_folder(&old, &session);
+    // Git keeps no empty folders.
+    fs::create_dir_all(session.join("interactive")).unwrap();
+    id
 }
 
 fn status(sandbox: &Sandbox) -> Value {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 mod agents;
 mod claims;
 mod merging;
+mod person;
 mod policies;
 mod questions;
 mod resume;

@@ -3,7 +3,7 @@
 use wavecrew_test_support::sandbox::{Outcome, Sandbox};
 
 /// A program that speaks the protocol. `$1` is what it does with a prompt; `$n` counts the prompts.
-const AGENT: &str = r#"
+pub const AGENT: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say "\"id\":$id,\"result\":$1"; }
 text() { say '"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}'; }

@@ -1,7 +1,7 @@
 //! `run` and `--continue` through the program itself, with scripted workers.
 
 mod hostile_workers;
-mod interactive_agents;
+pub mod interactive_agents;
 mod issues;
 mod packed_files;
 mod questions;

@@ -1,12 +1,12 @@
 //! What pages show and do, without a browser.
 
 use crate::sessions::support::{Session, TABLE, half_way};
-use crate::web::client::Server;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::net::TcpListener;
 use wavecrew_session::SessionState;
 use wavecrew_test_support::sandbox::Sandbox;
+use wavecrew_test_support::web_server::Server;
 
 const ID: &str = "run-x-20260308";
 

@@ -1,11 +1,11 @@
 //! Who gets in, who may do what, and what text of workers can do: nothing.
 
 use crate::sessions::support::{Session, TABLE, finished, half_way, started};
-use crate::web::client::Server;
 use std::fs;
 use wavecrew_core::event::{Event, Status};
 use wavecrew_session::{Discovery, SessionState, WisdomFile};
 use wavecrew_test_support::sandbox::Sandbox;
+use wavecrew_test_support::web_server::Server;
 
 const ID: &str = "run-x-20260308";
 

@@ -1,9 +1,13 @@
 //! A headless Chromium, driven over WebDriver. One per test; it ends with it.
+//!
+//! A client of our own instead of `fantoccini` or `thirtyfour`: WebDriver is a POST of JSON to a local port. The clients add
+//! about forty crates and an async runtime to every test, and chromedriver, waiting, themes and widths would remain here.
 
-use super::client::exchange;
+use crate::http::exchange;
+use crate::sandbox::{Running, Sandbox, wait_for, wait_until};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Command;
-use wavecrew_test_support::sandbox::{Running, Sandbox, wait_for, wait_until};
 
 pub struct Browser {
     _driver: Running,
@@ -38,7 +42,12 @@ impl Browser {
             "--disable-dev-shm-usage",
             "--window-size=1300,900",
         ];
-        let options = json!({"pageLoadStrategy": "eager", "goog:chromeOptions": {"args": args}});
+        let options = json!({
+            "pageLoadStrategy": "eager",
+            // Certificates of tests are signed by nobody.
+            "acceptInsecureCerts": true,
+            "goog:chromeOptions": {"args": args},
+        });
         let made = browser.call(
             "POST",
             "/session",
@@ -95,6 +104,27 @@ impl Browser {
         wait_until(&format!("{text:?} in the page"), || self.text().contains(text));
     }
 
+    /// Types into the first element that the selector names, once it is there, in place of what it holds.
+    #[track_caller]
+    pub fn write(&self, selector: &str, text: &str) {
+        let (selector_, text) = (Value::from(selector), Value::from(text));
+        let script = format!(
+            "const found = document.querySelector({selector_}); if (found) found.value = {text}; return !!found"
+        );
+        wait_until(selector, || self.run(&script) == true);
+    }
+
+    /// Clicks on the button with this title, once it is there.
+    #[track_caller]
+    pub fn press(&self, title: &str) {
+        let script = format!(
+            "const found = [...document.querySelectorAll('button')].find((b) => b.textContent === {}); \
+             if (found) found.click(); return !!found",
+            Value::from(title)
+        );
+        wait_until(title, || self.run(&script) == true);
+    }
+
     /// Clicks on the first element that the selector names, once it is there.
     #[track_caller]
     pub fn click(&self, selector: &str) {
@@ -121,6 +151,13 @@ impl Browser {
         self.command("/window", &json!({"handle": handle}));
     }
 
+    /// Saves what the window shows.
+    pub fn screenshot(&self, file: &Path) {
+        let taken = self.call("GET", &format!("{}/screenshot", self.session), &Value::Null);
+        let png = from_base64(taken.as_str().unwrap_or_default());
+        std::fs::write(file, png).expect("the screenshot is saved");
+    }
+
     /// A theme and a width, as a device with them has.
     pub fn look_like(&self, theme: &str, width: u32) {
         let devtools = |cmd: &str, params: Value| {
@@ -143,4 +180,21 @@ impl Drop for Browser {
             self.call("DELETE", &self.session, &Value::Null);
         }
     }
+}
+
+fn from_base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
+    for digit in text.bytes() {
+        let Some(value) = DIGITS.iter().position(|known| *known == digit) else {
+            continue;
+        };
+        held = held << 6 | u32::try_from(value).unwrap_or(0);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xff).unwrap_or(0));
+        }
+    }
+    bytes
 }
