@@ -152,9 +152,10 @@ impl SessionView {
         }
     }
 
-    /// `running`, `stopped`, `completed`, ...
+    /// `running`, `paused`, `stopped`, `completed`, ...
     pub fn state(&self) -> &'static str {
         match (&self.holder, &self.info) {
+            (Some(_), _) if self.ledger.paused => "paused",
             (Some(_), _) => "running",
             (None, Some(info)) => info.state.name_when_idle(),
             (None, None) => "broken",

@@ -69,7 +69,7 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPl
                     framework: index,
                     kind: file.kind,
                 };
-                for path in names(&to.join(below), &layer.name) {
+                for path in names(&to.join(below), layer.team_layer()) {
                     if taken.contains(&path) {
                         continue;
                     }

@@ -101,10 +101,18 @@ fn measure_suite(
         Err(error @ (EnvironmentError::Measure(_) | EnvironmentError::Tampered(_))) => SuiteResult::Error {
             message: error.to_string(),
             help: error.help(),
-            not_installed: matches!(
-                error,
-                EnvironmentError::Measure(MeasureError::NotInstalled { .. } | MeasureError::Start { .. })
-            ),
+            not_installed: match error {
+                EnvironmentError::Measure(MeasureError::NotInstalled { .. } | MeasureError::Start { .. }) => {
+                    true
+                }
+                // Settings or plugins may keep every test from running.
+                EnvironmentError::Measure(MeasureError::NoReport { .. }) => {
+                    !environment.can_run(framework)?
+                }
+                EnvironmentError::Measure(_) | EnvironmentError::Tampered(_) | EnvironmentError::Disk(_) => {
+                    false
+                }
+            },
         },
     };
     Ok((files, result))
@@ -136,6 +144,22 @@ impl Baseline {
             suites,
             seconds: started.elapsed().as_secs_f64(),
         })
+    }
+
+    /// Why no test can run in this project, whatever it is, and what helps.
+    pub fn why_nothing_runs(&self) -> Option<(&str, &str)> {
+        let mut first = None;
+        for suite in &self.suites {
+            match &suite.result {
+                SuiteResult::Error {
+                    message,
+                    help,
+                    not_installed: true,
+                } => first = first.or(Some((message.as_str(), help.as_str()))),
+                SuiteResult::Error { .. } | SuiteResult::Measurement(_) => return None,
+            }
+        }
+        first
     }
 
     /// Takes frameworks that cannot run out of the scope, while others can.
@@ -178,6 +202,18 @@ impl Baseline {
         self.measurements()
             .flat_map(|(_, found)| found.coverage.files().to_vec())
             .collect()
+    }
+
+    /// The same, for the files of a scope.
+    pub fn coverage_of(&self, scope: &Scope) -> Vec<FileCoverage> {
+        let mut files = self.coverage();
+        files.retain(|covered| {
+            scope
+                .files
+                .iter()
+                .any(|file| file.path == Path::new(&covered.path))
+        });
+        files
     }
 
     /// Whether every suite was measured with its coverage.

@@ -94,7 +94,10 @@ pub fn check(
     let effort = Effort {
         per_file: (budget.mutants / targets.len().max(1)).max(1),
         // From here on: what it takes to know the coverage of single tests must not cost the mutants.
-        until: Instant::now() + budget.time,
+        until: {
+            environment.progress.limit(budget.time);
+            Instant::now() + budget.time
+        },
     };
     let mut trials = environment.run_mutants(case.layer, &folder, kept, &targets, effort)?;
     let ineffective = ineffective::tests(environment, &all, &trials);

@@ -10,6 +10,7 @@ use crate::scope::{
     self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
 };
 use crate::targets::{TargetError, targets};
+use wavecrew_measure::framework::MissingTool;
 
 /// Files that a request names before it refers to `scope.json`.
 const MAX_NAMED: usize = 40;
@@ -62,6 +63,8 @@ pub struct Prepared {
     pub scope: Scope,
     /// `None` when there is nothing to count.
     pub size: Option<ChangeSize>,
+    /// What has to be installed before any test can run, as far as files show.
+    pub missing: Option<MissingTool>,
 }
 
 /// Whether claims in this team are checked by running tests of the session.
@@ -86,6 +89,7 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
     let layer = |target: &wavecrew_core::team::CoverageTarget| LayerInScope {
         name: target.name.clone(),
         folder: target.folder.clone().into(),
+        ..LayerInScope::default()
     };
     let mut scope = Scope {
         base: found.base.revision().map(str::to_owned),
@@ -103,6 +107,7 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         offline_seconds: options.offline_seconds,
     };
     scope.skip_missing(project);
+    let missing = scope.missing(project);
     let in_scope: BTreeSet<&Path> = scope.files.iter().map(|file| file.path.as_path()).collect();
     found.files.retain(|file| in_scope.contains(file.as_path()));
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -110,49 +115,34 @@ pub fn prepare(project: &Path, team: &Team, options: &Options<'_>) -> Result<Pre
         files: count(scope.files.len()),
         modules: count(found.modules(project).len()),
     });
-    Ok(Prepared { found, scope, size })
+    Ok(Prepared {
+        found,
+        scope,
+        size,
+        missing,
+    })
 }
 
 impl Prepared {
-    /// The request with the scope, so that a worker need not find it again.
-    pub fn request(&self, request: &str) -> String {
-        let scope = &self.scope;
-        if scope.files.is_empty() {
-            return request.to_owned();
-        }
-        let files = scope.files.iter().take(MAX_NAMED);
-        let names: Vec<String> = files.map(|file| file.path.display().to_string()).collect();
-        let more = match scope.files.len().saturating_sub(names.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more, see scope.json"),
-        };
-        let places: Vec<String> = scope
-            .frameworks
-            .iter()
-            .map(|f| {
-                let place = layer::folder_of(f, Path::new("LAYER"));
-                format!(
-                    "{} in {}: tests named {}, their imports written as from {}",
-                    f.framework.name(),
-                    f.root.display(),
-                    f.test_pattern(),
-                    place.display()
-                )
-            })
-            .collect();
-        let asked = match request.trim() {
-            "" => String::new(),
-            request => format!("{}. ", request.trim_end_matches('.')),
-        };
-        format!(
-            "{asked}In scope are {}{more}. Frameworks: {} (LAYER is the name of the layer's folder).",
-            names.join(", "),
-            places.join("; ")
-        )
+    /// Splits a large scope into parts of at most so many files, and makes them known to the team.
+    pub fn split(&mut self, team: &mut Team, files_per_task: usize) {
+        self.scope.split(files_per_task);
+        self.scope.add_parts_to(team);
+    }
+
+    /// The rows for the request: targets, files in scope, a row per part of a large scope.
+    #[must_use]
+    pub fn pipeline(&self, pipeline: &Pipeline, request: &str) -> Pipeline {
+        let split = self
+            .scope
+            .split_rows(pipeline, |part| described_request(part, request));
+        let mut filled = split.for_request(&described_request(&self.scope, request));
+        self.set_targets(&mut filled);
+        filled
     }
 
     /// Writes the targets into the rows of their layers.
-    pub fn set_targets(&self, pipeline: &mut Pipeline) {
+    fn set_targets(&self, pipeline: &mut Pipeline) {
         for task in &mut pipeline.tasks {
             let target = task.set.get("layer").and_then(|layer| self.scope.target(layer));
             if let Some((target, cell)) = target.zip(task.set.get_mut("coverage_target")) {
@@ -160,4 +150,40 @@ impl Prepared {
             }
         }
     }
+}
+
+/// The request with the scope, so that a worker need not find it again.
+fn described_request(scope: &Scope, request: &str) -> String {
+    if scope.files.is_empty() {
+        return request.to_owned();
+    }
+    let files = scope.files.iter().take(MAX_NAMED);
+    let names: Vec<String> = files.map(|file| file.path.display().to_string()).collect();
+    let more = match scope.files.len().saturating_sub(names.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more, see scope.json"),
+    };
+    let places: Vec<String> = scope
+        .frameworks
+        .iter()
+        .map(|f| {
+            let place = layer::folder_of(f, Path::new("LAYER"));
+            format!(
+                "{} in {}: tests named {}, their imports written as from {}",
+                f.framework.name(),
+                f.root.display(),
+                f.test_pattern(),
+                place.display()
+            )
+        })
+        .collect();
+    let asked = match request.trim() {
+        "" => String::new(),
+        request => format!("{}. ", request.trim_end_matches('.')),
+    };
+    format!(
+        "{asked}In scope are {}{more}. Frameworks: {} (LAYER is the name of the layer's folder).",
+        names.join(", "),
+        places.join("; ")
+    )
 }

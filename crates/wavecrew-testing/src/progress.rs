@@ -35,6 +35,8 @@ struct Step {
     name: String,
     started: Instant,
     shown: Option<Instant>,
+    /// It ends after this time, however far it is.
+    limit: Option<Duration>,
 }
 
 impl StepProgress {
@@ -45,6 +47,7 @@ impl StepProgress {
                 name: "tests".to_owned(),
                 started: Instant::now(),
                 shown: None,
+                limit: None,
             })),
         }
     }
@@ -56,12 +59,20 @@ impl StepProgress {
                 name: name.to_owned(),
                 started: Instant::now(),
                 shown: None,
+                limit: None,
             };
         }
         match self.output {
             ProgressOutput::Lines => eprintln!("{name}"),
             ProgressOutput::Terminal => draw(name),
             ProgressOutput::Log | ProgressOutput::None => {}
+        }
+    }
+
+    /// The step that runs now ends after this time.
+    pub fn limit(&self, limit: Duration) {
+        if let Ok(mut step) = self.step.lock() {
+            step.limit = Some(step.started.elapsed() + limit);
         }
     }
 
@@ -75,7 +86,7 @@ impl StepProgress {
         let Ok(mut step) = self.step.lock() else {
             return;
         };
-        let text = line(&step.name, progress, step.started.elapsed());
+        let text = line(&step.name, progress, step.started.elapsed(), step.limit);
         match self.output {
             ProgressOutput::Lines => eprintln!("{text}"),
             ProgressOutput::Terminal => draw(&text),
@@ -104,7 +115,7 @@ fn draw(text: &str) {
 }
 
 /// `run of L1 12/80 tests · 20s, about 1m 53s left`
-pub fn line(step: &str, progress: Progress, elapsed: Duration) -> String {
+pub fn line(step: &str, progress: Progress, elapsed: Duration, limit: Option<Duration>) -> String {
     let Progress { unit, done, total } = progress;
     let mut text = match unit {
         Unit::Test => format!("{step} {done}/{total} tests"),
@@ -117,7 +128,11 @@ pub fn line(step: &str, progress: Progress, elapsed: Duration) -> String {
     if let (Ok(left @ 1..), Ok(done @ 1..)) = left
         && elapsed >= Duration::from_secs(5)
     {
-        text.push_str(&format!(", about {} left", human(elapsed * left / done)));
+        let estimate = elapsed * left / done;
+        match limit.map(|limit| limit.saturating_sub(elapsed)) {
+            Some(most) if most < estimate => text.push_str(&format!(", at most {} left", human(most))),
+            Some(_) | None => text.push_str(&format!(", about {} left", human(estimate))),
+        }
     }
     text
 }
@@ -134,13 +149,16 @@ mod tests {
             total: 480,
         };
         let seconds = Duration::from_secs;
-        assert_eq!(line("baseline", tests(0), seconds(0)), "baseline 0/480 tests");
         assert_eq!(
-            line("baseline", tests(120), seconds(80)),
+            line("baseline", tests(0), seconds(0), None),
+            "baseline 0/480 tests"
+        );
+        assert_eq!(
+            line("baseline", tests(120), seconds(80), None),
             "baseline 120/480 tests · 1m 20s, about 4m 00s left"
         );
         assert_eq!(
-            line("baseline", tests(480), seconds(300)),
+            line("baseline", tests(480), seconds(300), None),
             "baseline 480/480 tests · 5m 00s"
         );
         let mutants = Progress {
@@ -148,6 +166,9 @@ mod tests {
             done: 7,
             total: 12,
         };
-        assert_eq!(line("run of L1", mutants, seconds(2)), "mutant 7/12 · 2.0s");
+        assert_eq!(line("run of L1", mutants, seconds(2), None), "mutant 7/12 · 2.0s");
+        let limited = |limit| line("mutants", mutants, seconds(70), Some(seconds(limit)));
+        assert_eq!(limited(90), "mutant 7/12 · 1m 10s, at most 20s left");
+        assert_eq!(limited(900), "mutant 7/12 · 1m 10s, about 50s left");
     }
 }

@@ -34,8 +34,9 @@ pub enum DropReason {
     Broken,
     /// Its file does not load.
     Unloaded,
-    /// Its file hangs, or kills the process that runs it.
+    /// It hangs, or kills the process that runs it.
     EndsRun,
+    ChangesSource,
     DoesNotParse,
     HoldsNoTest,
     AssertsNothing,
@@ -60,7 +61,8 @@ impl DropReason {
             Self::Fails => "fails",
             Self::Broken => "stops with an error before its assertions",
             Self::Unloaded => "its file does not load",
-            Self::EndsRun => "its file hangs, or kills the process that runs it",
+            Self::EndsRun => "hangs, or kills the process that runs it",
+            Self::ChangesSource => "changes source while it runs",
             Self::DoesNotParse => "does not parse",
             Self::HoldsNoTest => "holds no test",
             Self::AssertsNothing => "asserts nothing that could fail",

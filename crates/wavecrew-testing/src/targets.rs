@@ -90,7 +90,7 @@ pub fn raise(dir: &SessionDir, ledger: &Ledger, given: &[String]) -> Result<(), 
     let mut bytes = Vec::new();
     plan.render(&mut bytes, |task, column| {
         let raised = (column == "coverage_target")
-            .then(|| target(plan.cell(task, "layer")))
+            .then(|| target(scope.team_layer(plan.cell(task, "layer"))))
             .flatten();
         raised
             .map(|percent| Cow::Owned(percent.to_string()))

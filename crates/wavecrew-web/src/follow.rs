@@ -114,21 +114,11 @@ impl Followed {
 
     pub fn state(&self) -> &'static str {
         match (&self.holder, &self.info) {
-            (Some(_), _) if self.is_paused() => "paused",
+            (Some(_), _) if self.ledger.paused => "paused",
             (Some(_), _) => "running",
             (None, Some(info)) => info.state.name_when_idle(),
             (None, None) => "broken",
         }
-    }
-
-    fn is_paused(&self) -> bool {
-        let latest = self.events.iter().rev().find_map(|event| match event {
-            Event::Acted { action, .. } if action == "pause" => Some(true),
-            Event::Acted { action, .. } if action == "resume" => Some(false),
-            Event::RunStarted { .. } | Event::AttemptStarted { .. } => Some(false),
-            _ => None,
-        });
-        latest.unwrap_or(false)
     }
 }
 

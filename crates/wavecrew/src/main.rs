@@ -31,7 +31,7 @@ mod user_file;
 use exit::Exit;
 use launch::CHECK_COMMAND;
 use std::process::ExitCode;
-use wavecrew_measure::run::watchdog;
+use wavecrew_measure::run::{end_watchdog, watchdog};
 use wavecrew_process::sandbox;
 use wavecrew_run::recording;
 use wavecrew_testing::setup::BASELINE_COMMAND;
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     };
     let ended = cli.run();
     browser::farewell(ended.as_ref().err());
-    match ended {
+    let exit = match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
             show::failure(&failure);
@@ -71,7 +71,9 @@ fn main() -> ExitCode {
             }
             failure.exit().into()
         }
-    }
+    };
+    end_watchdog();
+    exit
 }
 
 /// These processes run code of workers. While they have one thread, they get what confining that needs.

@@ -12,9 +12,7 @@ use wavecrew_core::team::Team;
 use wavecrew_run::agent_name::by_name;
 use wavecrew_run::session::NewSession;
 use wavecrew_run::worktree::{Isolation, Worktree};
-use wavecrew_session::{
-    Holder, SESSION_FORMAT, SessionDir, SessionError, SessionInfo, SessionState, atomic, session_id,
-};
+use wavecrew_session::{Holder, SessionDir, SessionError, SessionInfo, atomic, session_id};
 
 /// Creates the session of a new job with this agent, and at most `ceiling` workers at the same time.
 pub fn create(
@@ -71,20 +69,8 @@ pub fn create(
     };
     let (session, _) = new
         .create(|dir: &SessionDir| SessionInfo {
-            format: SESSION_FORMAT,
-            id: dir.id().to_owned(),
-            team: team.name.clone(),
-            pipeline: None,
-            request: String::new(),
-            agents: std::collections::BTreeMap::new(),
-            default_agent: agent.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: started_at.clone(),
-            state: SessionState::Running,
             source_file: Some(csv.clone()),
-            base_commit: None,
-            concurrency,
-            extra: serde_json::Map::new(),
+            ..SessionInfo::begin(dir.id(), &team.name, started_at.clone(), agent, concurrency)
         })
         .map_err(|error| described(&error))?;
     let dir = session.dir.clone();

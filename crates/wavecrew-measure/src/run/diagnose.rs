@@ -28,7 +28,7 @@ pub fn no_report(project: &Project, ran: Ran) -> MeasureError {
             "look for a test or a module that calls exit".to_owned(),
         ),
         None => (
-            last_line(&ran.output),
+            error_line(&ran.output).unwrap_or_else(|| last_line(&ran.output)),
             "run the framework manually in the project's folder".to_owned(),
         ),
     };
@@ -99,6 +99,18 @@ fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
     names
 }
 
+/// The last error that an interpreter reported: `package.SomeError: what is wrong`. pytest puts an `E` before it.
+fn error_line(output: &str) -> Option<String> {
+    let is_error = |line: &&str| {
+        let name = line.split(':').next().unwrap_or_default();
+        let known = ["Error", "Exception"].iter().any(|end| name.ends_with(end));
+        known && line.len() > name.len() && !name.contains(char::is_whitespace)
+    };
+    let lines = output.lines().rev();
+    let mut lines = lines.map(|line| line.strip_prefix("E ").map_or(line, str::trim_start));
+    lines.find(is_error).map(|line| line.trim().to_owned())
+}
+
 fn missing_package(project: &Project, name: &str) -> Note {
     Note {
         what: format!("the package `{name}` is missing"),
@@ -143,6 +155,20 @@ mod tests {
             evidence: String::new(),
             certainty: crate::detect::Certainty::Found,
         }
+    }
+
+    #[test]
+    fn the_error_of_a_broken_set_up_is_named() {
+        let output = "Traceback (most recent call last):\n  File \"x\"\n    raise\npluggy._manager.PluginValidationError: Plugin 'conftest.py' for hook 'x'\nhookimpl definition: x(path)\nCoverageWarning: No data was collected.\n  self._warn(\"No data\")\n";
+        assert_eq!(
+            error_line(output).unwrap(),
+            "pluggy._manager.PluginValidationError: Plugin 'conftest.py' for hook 'x'"
+        );
+        assert_eq!(
+            error_line("conftest.py:1: in <module>\nE   RuntimeError: not here\n").unwrap(),
+            "RuntimeError: not here"
+        );
+        assert_eq!(error_line("it says: Error\nno error here"), None);
     }
 
     #[test]

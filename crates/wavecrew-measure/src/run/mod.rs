@@ -30,7 +30,7 @@ use canary::Canaries;
 pub use coverage_by_test::{CoveragePoint, PointKind, TestCoverage};
 pub use error::MeasureError;
 use process::{Ended, Ran, Step};
-pub use process_setup::{cache_folder, stop_on_signals};
+pub use process_setup::{cache_folder, end_watchdog, stop_on_signals};
 use progress::OnProgress;
 use scope::WhenMissing;
 

@@ -20,10 +20,11 @@ pub fn cache_folder() -> PathBuf {
     base.unwrap_or_else(env::temp_dir).join("wavecrew/measure")
 }
 
+static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
+
 /// Becomes readable on SIGINT and SIGTERM: frameworks run in their own process groups and do not receive them. A watchdog
 /// process ends the frameworks when this process is killed.
 pub fn stop_on_signals() -> io::Result<OwnedFd> {
-    static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if watchdog.is_none() {
         *watchdog = Some(Watchdog::start(&env::current_exe()?)?);
@@ -33,4 +34,12 @@ pub fn stop_on_signals() -> io::Result<OwnedFd> {
         signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
     }
     Ok(ours.into())
+}
+
+/// Ends the watchdog of this process, if it has one: nothing that it started outlives it.
+pub fn end_watchdog() {
+    let watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(watchdog) = watchdog {
+        watchdog.end();
+    }
 }

@@ -14,8 +14,8 @@ pub const WATCHDOG_ARGUMENT: &str = "__watch";
 /// The watchdog of this process.
 #[derive(Debug)]
 pub struct Watchdog {
-    _pipe: PipeWriter,
-    _child: Child,
+    pipe: PipeWriter,
+    child: Child,
 }
 
 impl Watchdog {
@@ -31,10 +31,14 @@ impl Watchdog {
             // A signal to the starter's group must not end it.
             .process_group(0)
             .spawn()?;
-        Ok(Self {
-            _pipe: pipe,
-            _child: child,
-        })
+        Ok(Self { pipe, child })
+    }
+
+    /// Ends it, and waits until it is gone.
+    pub fn end(mut self) {
+        drop(self.pipe);
+        // One that is gone already is fine.
+        let _ = self.child.wait();
     }
 }
 

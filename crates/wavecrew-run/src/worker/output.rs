@@ -415,10 +415,13 @@ pub(super) enum Activity {
     ToolRunning,
 }
 
-/// Whether a line is a report, which is for programs.
+/// Whether a line is a report or a part of one, which is for programs.
 fn is_report(line: &str) -> bool {
     let names = |field: &str| line.contains(&format!("\"{field}\":"));
-    line == "}" || names("verdict") || names("status") && (names("id") || names("findings"))
+    let is_bracket = line.chars().all(|c| "{}[],".contains(c));
+    // `"findings": "...",` of a report in several lines.
+    let is_field = line.starts_with('"') && line.contains("\":");
+    is_bracket || is_field || names("verdict") || names("status") && (names("id") || names("findings"))
 }
 
 pub(crate) fn last_line(bytes: &[u8]) -> String {
@@ -444,7 +447,14 @@ mod tests {
             ("  x refused: no `id`\n  help: correct it\n", "x refused: no `id`"),
             ("help: me", ""),
             ("working\n{\"id\":\"A\",\"status\":\"completed\"}\n", "working"),
-            ("working\n{\n\"id\": \"A\", \"status\": \"completed\"\n}", "{"),
+            (
+                "working\n{\n\"id\": \"A\", \"status\": \"completed\"\n}",
+                "working",
+            ),
+            (
+                "working\n{\n  \"id\": \"A\",\n  \"tags\": [\n    ],\n  \"findings\": \"b\"\n}\n",
+                "working",
+            ),
             ("", ""),
         ] {
             assert_eq!(last_line(text.as_bytes()), expected);

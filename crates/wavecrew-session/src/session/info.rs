@@ -43,6 +43,26 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
+    /// A session that begins: in the folder `id`, with this team and these agents.
+    pub fn begin(id: &str, team: &str, started_at: String, default_agent: &str, concurrency: usize) -> Self {
+        Self {
+            format: SESSION_FORMAT,
+            id: id.to_owned(),
+            team: team.to_owned(),
+            pipeline: None,
+            request: String::new(),
+            agents: BTreeMap::new(),
+            default_agent: default_agent.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at,
+            state: SessionState::Running,
+            source_file: None,
+            base_commit: None,
+            concurrency,
+            extra: Map::new(),
+        }
+    }
+
     /// The cassette that is played, if an agent of the session is a recording.
     pub fn replay(&self) -> Option<&str> {
         let mut names = self.agents.values().chain([&self.default_agent]);

@@ -12,6 +12,7 @@ use wavecrew_syntax::{Grammar, TestMode, asserting_names, errors, tests_with_hel
 
 use super::framework_files::interference;
 use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
+use super::offenders::run_without_offenders;
 use super::{Case, facts, listed, text_scan};
 use crate::apply;
 use crate::baseline::Baseline;
@@ -20,7 +21,7 @@ use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::layer::{self, Kind, NOTHING_NEW, Placed};
 use crate::result::RunResult;
 use crate::rounds;
-use crate::scope::FrameworkInScope;
+use crate::scope::{FrameworkInScope, Scope};
 use crate::select::{self, DropReason, Dropped};
 use wavecrew_core::event::Verdict;
 
@@ -41,7 +42,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
-        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
+        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case, &environment.scope) {
             return Ok(CheckReport::Confirmed(CheckDetails {
                 verdict: Verdict::Verified,
                 measured: BTreeMap::from([("test_files".to_owned(), String::new())]),
@@ -54,7 +55,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     // The delivery changes only once something of it counts: a worker that has to repair all of it finds it unchanged.
     let staged = tempfile::tempdir()?;
     let staged = staged.path();
-    let unusable = unusable_tests(&folder, &placed);
+    let mut unusable = unusable_tests(&folder, &placed);
     select::write_kept(&folder, staged, &unusable.dropped, &unusable.all)?;
     rename_conflicting(environment, case, staged)?;
     let placed = layer::place(&environment.scope, case.layer, staged)?;
@@ -64,19 +65,10 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     environment
         .progress
         .begin(&format!("first run of {}", case.layer));
-    let run = environment.layer(
-        case.layer,
-        staged,
-        Collect::TestsOnly,
-        TestOrder::Default,
-        &BTreeSet::new(),
-    )?;
-    if let Some(reason) = changed_by_tests(environment)? {
-        return Ok(CheckReport::send_back(reason));
-    }
-    if let Some(reason) = nothing_runs(&run, &placed) {
-        return Ok(CheckReport::send_back(reason));
-    }
+    let run = match first_run(environment, case, staged, &mut unusable)? {
+        Ok(run) => run,
+        Err(reason) => return Ok(CheckReport::send_back(reason)),
+    };
     // What fails, hangs or does not load is measured first, and may be repaired.
     let dropped = unusable.dropped;
     rounds::save_dropped(case.session, case.layer, &folder, &dropped)?;
@@ -116,10 +108,47 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     }))
 }
 
+/// Runs the delivered tests once. Drops those that change source; an error says why nothing remains that runs.
+fn first_run(
+    environment: &mut TestEnvironment,
+    case: &Case<'_>,
+    staged: &Path,
+    unusable: &mut UnusableTests,
+) -> Result<Result<LayerRun, String>, EnvironmentError> {
+    let (layer, order) = (case.layer, TestOrder::Default);
+    let run = environment.layer(layer, staged, Collect::TestsOnly, order, &BTreeSet::new())?;
+    let placed = layer::place(&environment.scope, layer, staged)?;
+    let reason = nothing_runs(&run, &placed);
+    let changed = changed_by_tests(environment)?;
+    if changed.is_none() && (reason.is_none() || run.ended_runs.is_empty()) {
+        return Ok(reason.map_or(Ok(run), Err));
+    }
+    let rest = tempfile::tempdir()?;
+    let (run, offenders) = run_without_offenders(environment, case, staged, rest.path(), Collect::TestsOnly)?;
+    let changes_source = |test: &Dropped| test.why == DropReason::ChangesSource;
+    let changers: Vec<Dropped> = offenders.into_iter().filter(changes_source).collect();
+    let kept = tempfile::tempdir()?;
+    select::write_kept(staged, kept.path(), &changers, &unusable.all)?;
+    rounds::mirror(kept.path(), staged)?;
+    let placed = layer::place(&environment.scope, layer, staged)?;
+    if !placed.iter().any(|file| file.kind == Kind::Test) {
+        let files = changed.unwrap_or_default();
+        return Ok(Err(format!("tests change source while they run: {files}")));
+    }
+    unusable.dropped.extend(changers);
+    let still = nothing_runs(&run, &placed);
+    Ok(
+        match reason.or_else(|| still.clone()).filter(|_| still.is_some()) {
+            Some(reason) => Err(reason),
+            None => Ok(run),
+        },
+    )
+}
+
 /// Whether the project's own tests cover code in scope.
-pub fn is_covered_already(case: &Case<'_>) -> bool {
+pub fn is_covered_already(case: &Case<'_>, scope: &Scope) -> bool {
     let baseline = Baseline::read(case.session).unwrap_or_default();
-    baseline.is_known() && lines(&baseline.coverage()).covered > 0
+    baseline.is_known() && lines(&baseline.coverage_of(scope)).covered > 0
 }
 
 /// `test_a.py::test_x (asserts nothing that could fail), ...`
@@ -252,7 +281,7 @@ fn rename_conflicting(
         if !is_taken(&file) {
             continue;
         }
-        let free = apply::names(&file.file, case.layer).find(|name| {
+        let free = apply::names(&file.file, environment.scope.team_layer(case.layer)).find(|name| {
             let target = file.target.with_file_name(name.file_name().unwrap_or_default());
             let renamed = Placed {
                 file: name.clone(),

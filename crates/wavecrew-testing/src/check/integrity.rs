@@ -119,17 +119,17 @@ pub fn weakened_tests(
     Ok(Some(format!("tests were weakened: {}", listed(&weaker))))
 }
 
-/// Source that the tests changed while they ran; it is restored.
+/// The files of the project that tests changed while they ran, if any; they are restored.
 pub fn changed_by_tests(environment: &mut TestEnvironment) -> io::Result<Option<String>> {
-    let sources: Vec<PathBuf> = environment
-        .scope
-        .files
-        .iter()
-        .map(|file| file.path.clone())
+    let names: Vec<PathBuf> = environment
+        .snapshot
+        .manifest
+        .names()
+        .map(Path::to_owned)
         .collect();
-    let touched = environment.snapshot.restore_changed(&sources)?;
+    let touched = environment.snapshot.restore_changed(&names)?;
     let names: Vec<String> = touched.iter().map(|file| file.display().to_string()).collect();
-    Ok((!names.is_empty()).then(|| format!("tests change source while they run: {}", listed(&names))))
+    Ok((!names.is_empty()).then(|| listed(&names)))
 }
 
 /// Tests of the layer that were removed or assert less than at the last check. Tests that did not pass in `last` may

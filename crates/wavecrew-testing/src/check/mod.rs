@@ -4,7 +4,9 @@
 mod framework_files;
 pub mod generated_tests;
 mod integrity;
+mod offenders;
 mod redundant;
+mod selection;
 pub mod test_report;
 pub mod test_run;
 mod text_scan;
@@ -17,7 +19,8 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::id::TaskIx;
 
 use crate::environment::{EnvironmentError, TestEnvironment};
-use wavecrew_core::check_report::CheckReport;
+use wavecrew_core::check_report::{CheckDetails, CheckReport};
+use wavecrew_core::event::Verdict;
 
 /// A claim to check.
 #[derive(Debug, Clone)]
@@ -73,6 +76,10 @@ pub struct Attempt<'a> {
 pub fn run_check(environment: &mut TestEnvironment, attempt: &Attempt<'_>, check: Check) -> CheckReport {
     let plan = attempt.ledger.plan();
     let layer = plan.cell(attempt.task, "layer");
+    environment.scope = environment.whole.for_layer(layer);
+    if environment.scope.files.is_empty() {
+        return nothing_to_test(layer);
+    }
     let target = plan.cell(attempt.task, "coverage_target").trim().parse().ok();
     let started = attempt.ledger.task(attempt.task).started;
     let began = started.map(|at| UNIX_EPOCH + Duration::from_millis(at.0));
@@ -88,6 +95,21 @@ pub fn run_check(environment: &mut TestEnvironment, attempt: &Attempt<'_>, check
     let report = check(environment, &case)
         .unwrap_or_else(|error| CheckReport::contradicted(format!("{error}. Help: {}", error.help())));
     truncated(report)
+}
+
+/// The report on a part whose framework turned out not to run here.
+fn nothing_to_test(layer: &str) -> CheckReport {
+    let measured = [
+        ("pass_rate", "1.00"),
+        ("coverage_achieved", ""),
+        ("test_files", ""),
+    ];
+    CheckReport::Confirmed(CheckDetails {
+        verdict: Verdict::Unverified,
+        measured: facts(measured),
+        findings: format!("no file of {layer} can be tested here: its framework does not run"),
+        ..CheckDetails::default()
+    })
 }
 
 fn truncated(mut report: CheckReport) -> CheckReport {

@@ -5,31 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use wavecrew_measure::run::{Collect, TestOrder};
-use wavecrew_measure::{LineRange, Note, Ratio, TestCase, TestOutcome};
+use wavecrew_measure::Ratio;
+use wavecrew_measure::run::Collect;
 
 use super::framework_files::interference;
 use super::generated_tests::is_covered_already;
 use super::integrity::{changed_by_tests, weakened_tests, with_integrity};
-use super::redundant::RedundantTests;
+use super::selection::measure;
 use super::{Case, facts, listed};
 use crate::baseline::Baseline;
 use crate::coverage_figures::{lines, percent, rate};
 use crate::effectiveness::Effectiveness;
-use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
+use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::feedback;
 use crate::layer::{self, Kind, NOTHING_NEW};
-use crate::mutation;
 use crate::result::{LayerCoverage, RunResult, SuiteFigures};
 use crate::rounds;
-use crate::select::{self, DropReason, Dropped, dropped_tests};
+use crate::scope::Scope;
+use crate::select::DropReason;
 use crate::summary::Summary;
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
 use wavecrew_core::event::Verdict;
 use wavecrew_session::SessionPaths;
 
-/// How often failing tests are dropped before the suite is given up: a test may pass only after another one.
-const CUTS: usize = 3;
 /// A round of the offline agent that gains fewer points of coverage is its last one.
 const LEAST_GAIN: f64 = 1.0;
 
@@ -48,10 +46,10 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
     }
     let placed = layer::place(&environment.scope, case.layer, &folder)?;
     if !placed.iter().any(|file| file.kind == Kind::Test) {
-        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case) {
-            let result = without_new_tests(case);
+        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case, &environment.scope) {
+            let result = without_new_tests(case, &environment.scope);
             result.write(case.session)?;
-            Summary::write(case.session, &environment.scope)?;
+            Summary::write(case.session, &environment.whole)?;
             let text = feedback::write(environment, case, &folder, &result)?;
             return verdict(environment, case, &result, text);
         }
@@ -68,11 +66,10 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
         return verdict(environment, case, result, text);
     }
     let result = measure(environment, case, &folder, before.as_ref())?;
-    if let Some(reason) = changed_by_tests(environment)? {
-        return Ok(CheckReport::contradicted(reason));
-    }
+    // A test that only changes source in another order than that of the first run, or with mutants.
+    let _: Option<String> = changed_by_tests(environment)?;
     result.write(case.session)?;
-    Summary::write(case.session, &environment.scope)?;
+    Summary::write(case.session, &environment.whole)?;
     rounds::save_checked(case.session, case.layer, &folder)?;
     rounds::save_round(
         case.session,
@@ -95,8 +92,10 @@ fn is_measured(case: &Case<'_>, folder: &Path, result: &RunResult) -> bool {
 }
 
 /// The result of a layer for which the project's own tests are enough: their coverage counts.
-fn without_new_tests(case: &Case<'_>) -> RunResult {
-    let files = Baseline::read(case.session).unwrap_or_default().coverage();
+fn without_new_tests(case: &Case<'_>, scope: &Scope) -> RunResult {
+    let files = Baseline::read(case.session)
+        .unwrap_or_default()
+        .coverage_of(scope);
     let none = || SuiteFigures {
         tests: 0,
         passed: 0,
@@ -121,186 +120,6 @@ fn without_new_tests(case: &Case<'_>) -> RunResult {
         notes: Vec::new(),
         tests: Vec::new(),
     }
-}
-
-/// Measures the suite and selects its tests.
-fn measure(
-    environment: &TestEnvironment,
-    case: &Case<'_>,
-    folder: &Path,
-    before: Option<&RunResult>,
-) -> Result<RunResult, EnvironmentError> {
-    environment.progress.begin(&format!("run of {}", case.layer));
-    let run = environment.layer(
-        case.layer,
-        folder,
-        Collect::TestsAndCoverage,
-        TestOrder::Default,
-        &BTreeSet::new(),
-    )?;
-    let seed = u32::try_from(environment.scope.seed & 0xffff).unwrap_or(0) + case.attempt;
-    // A file that ended its run would do so again.
-    let unloaded = |test: &&TestCase| matches!(test.outcome, TestOutcome::Unloaded { .. });
-    let crashed: BTreeSet<String> = run
-        .tests
-        .iter()
-        .filter(unloaded)
-        .map(|test| test.id.file.clone())
-        .collect();
-    environment.progress.begin("run in another order");
-    let again = environment.layer(
-        case.layer,
-        folder,
-        Collect::TestsOnly,
-        TestOrder::Shuffled { seed },
-        &crashed,
-    )?;
-    let mut dropped = dropped_tests(&run, &again);
-    let mut notes = run.notes.clone();
-    environment.progress.begin("run of the kept tests");
-    let kept = kept_run(environment, case, folder, &run, &mut dropped, &mut notes)?;
-    environment.progress.begin("mutants");
-    let mut found = mutation::check(environment, case, &kept, before)?;
-    notes.append(&mut found.notes);
-    let mut kept = kept;
-    if !found.ineffective.is_empty() {
-        dropped.append(&mut found.ineffective);
-        kept = kept_run(environment, case, folder, &run, &mut dropped, &mut notes)?;
-    }
-    let foreign = std::mem::take(&mut found.foreign);
-    uncount(&mut kept, &foreign);
-    let redundant = RedundantTests {
-        folder,
-        run: &run,
-        kept,
-        redundant: found.redundant,
-    };
-    environment.progress.begin("run without redundant tests");
-    let mut kept = redundant.run(environment, case, &mut dropped, &mut notes)?;
-    uncount(&mut kept, &foreign);
-    let delivered = suite(&run, &dropped);
-    let covered = kept.coverage.map(|files| LayerCoverage {
-        lines: lines(&files),
-        files,
-    });
-    let figures = SuiteFigures {
-        tests: kept.tests.len(),
-        passed: kept.tests.len() as u64,
-        pass_rate: if kept.tests.is_empty() {
-            "0.00".to_owned()
-        } else {
-            "1.00".to_owned()
-        },
-    };
-    Ok(RunResult {
-        layer: case.layer.to_owned(),
-        task: case.task.to_owned(),
-        attempt: case.attempt,
-        pass_rate: figures.pass_rate.clone(),
-        coverage_achieved: covered.as_ref().map(|covered| percent(covered.lines)),
-        target: case.target,
-        delivered,
-        kept: figures,
-        coverage: covered,
-        suspected_defects: dropped
-            .iter()
-            .filter(|test| test.why == DropReason::Fails)
-            .map(|test| test.id.clone())
-            .collect(),
-        dropped,
-        mutation: found.killed,
-        notes,
-        tests: run.tests,
-    })
-}
-
-/// Takes lines out of the coverage that ran only outside their module.
-fn uncount(run: &mut LayerRun, foreign: &BTreeMap<String, BTreeSet<u32>>) {
-    for file in run.coverage.iter_mut().flatten() {
-        for line in foreign.get(&file.path).into_iter().flatten() {
-            if !file.missed.contains(line) && file.lines.covered > 0 {
-                file.lines.covered -= 1;
-                file.missed.push(*line);
-                file.uncovered.push(LineRange {
-                    first: *line,
-                    last: *line,
-                });
-            }
-        }
-        file.missed.sort_unstable();
-        file.uncovered.sort_by_key(|range| range.first);
-    }
-}
-
-/// The strict figures of all delivered tests: a flaky test has not passed.
-fn suite(run: &LayerRun, dropped: &[Dropped]) -> SuiteFigures {
-    let flaky: BTreeSet<_> = dropped
-        .iter()
-        .filter(|test| test.why == DropReason::Flaky)
-        .map(|test| &test.id)
-        .collect();
-    let passes = |test: &&TestCase| test.outcome == TestOutcome::Passed && !flaky.contains(&test.id);
-    let ratio = Ratio {
-        covered: run.tests.iter().filter(passes).count() as u64,
-        total: run.tests.len() as u64,
-    };
-    SuiteFigures {
-        tests: run.tests.len(),
-        passed: ratio.covered,
-        pass_rate: if ratio.total == 0 {
-            "0.00".to_owned()
-        } else {
-            rate(ratio)
-        },
-    }
-}
-
-/// Runs the suite without the dropped tests, until all others pass.
-fn kept_run(
-    environment: &TestEnvironment,
-    case: &Case<'_>,
-    folder: &Path,
-    run: &LayerRun,
-    dropped: &mut Vec<Dropped>,
-    notes: &mut Vec<Note>,
-) -> Result<LayerRun, EnvironmentError> {
-    let to = rounds::kept_tests(case.session, case.layer);
-    for _ in 0..CUTS {
-        let lost = select::write_kept(folder, &to, dropped, &run.ids())?;
-        if !lost.is_empty() {
-            let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
-            notes.push(Note {
-                what: format!(
-                    "dropped with their file, because single tests cannot be removed from it: {}",
-                    listed(&names)
-                ),
-                fix: Some("put tests that fail into files of their own".to_owned()),
-            });
-        }
-        if dropped.is_empty() {
-            return Ok(run.clone());
-        }
-        if layer::files(&to)?.is_empty() {
-            break;
-        }
-        let kept = environment.layer(
-            case.layer,
-            &to,
-            Collect::TestsAndCoverage,
-            TestOrder::Default,
-            &BTreeSet::new(),
-        )?;
-        let red: Vec<Dropped> = dropped_tests(&kept, &LayerRun::default());
-        if red.is_empty() {
-            return Ok(kept);
-        }
-        dropped.extend(red);
-    }
-    rounds::make_empty(&to)?;
-    Ok(LayerRun {
-        coverage: run.coverage.as_ref().map(|_| environment.all_uncovered()),
-        ..LayerRun::default()
-    })
 }
 
 /// Copies tests that may show a defect into quarantine.
@@ -482,7 +301,12 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
             listed(&redundant)
         ));
     }
-    for why in [DropReason::KillsNothing, DropReason::ReadsSource] {
+    for why in [
+        DropReason::KillsNothing,
+        DropReason::ReadsSource,
+        DropReason::ChangesSource,
+        DropReason::EndsRun,
+    ] {
         let tests = result.dropped.iter().filter(|test| test.why == why);
         let names: Vec<String> = tests.map(|test| test.id.to_string()).collect();
         if !names.is_empty() {

@@ -1,6 +1,7 @@
 //! Runs tests of the session in the measuring copy of the project, framework by framework. When a run hangs or dies, its
 //! files run one by one, so that a bad file affects itself alone. A broken environment is a separate error.
 
+mod harmless;
 mod test_files;
 
 use std::cell::Cell;
@@ -10,7 +11,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wavecrew_measure::detect::{Framework, Language};
 use wavecrew_measure::run::{Collect, MeasureError, Request, Runner, TestOrder};
 use wavecrew_measure::verify;
 use wavecrew_measure::{
@@ -29,7 +29,10 @@ use wavecrew_session::SessionPaths;
 /// A session's scope with its copies and how tests are run.
 #[derive(Debug)]
 pub struct TestEnvironment {
+    /// Of the layer that is checked.
     pub scope: Scope,
+    /// Of the session.
+    pub whole: Scope,
     pub snapshot: Snapshot,
     tree: PathBuf,
     cache: PathBuf,
@@ -110,6 +113,7 @@ impl TestEnvironment {
             tree,
             _lock: lock,
             timeout: Duration::from_secs(scope.run_seconds),
+            whole: scope.clone(),
             scope,
             snapshot,
             cache,
@@ -123,6 +127,11 @@ impl TestEnvironment {
     /// For one run of the tests.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// Sets it, and returns what it was.
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Duration {
+        std::mem::replace(&mut self.timeout, timeout)
     }
 
     /// The measuring copy.
@@ -248,41 +257,6 @@ impl TestEnvironment {
             }
             other => other,
         }
-    }
-
-    /// Whether canaries come out wrong without any file of a worker, because of the project's own settings and hooks.
-    fn project_bends_canaries(&self, layer: &str, folder: &Path) -> Result<bool, EnvironmentError> {
-        for placed in layer::place(&self.scope, layer, folder)? {
-            if placed.kind != Kind::Test {
-                continue;
-            }
-            let harmless = tempfile::tempdir()?;
-            let text = match Language::of(&placed.file) {
-                Some(Language::Python) => "def test_nothing():\n    pass\n",
-                _ => "import { test } from 'vitest';\ntest('nothing', () => {});\n",
-            };
-            let framework = &self.scope.frameworks[placed.framework];
-            let text = match framework.framework {
-                Framework::Jest => "test('nothing', () => {});\n",
-                _ => text,
-            };
-            let file = harmless.path().join(&placed.file);
-            std::fs::create_dir_all(file.parent().unwrap_or(harmless.path()))?;
-            std::fs::write(file, text)?;
-            let only = std::slice::from_ref(&placed);
-            let _overlay = layer::overlay(&self.tree, harmless.path(), only, &self.snapshot.manifest)?;
-            let files = [self.tree.join(&placed.target)];
-            let measured = self.measure(
-                framework,
-                &files,
-                Collect::TestsOnly,
-                TestOrder::Default,
-                self.timeout,
-                Canaries::Run,
-            );
-            return Ok(matches!(measured, Err(EnvironmentError::Tampered(_))));
-        }
-        Ok(false)
     }
 
     fn run_layer(

@@ -10,7 +10,8 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use wavecrew_core::time::human;
 use wavecrew_core::view::count;
 use wavecrew_measure::FileCoverage;
 use wavecrew_measure::framework::python_environment::interpreter;
@@ -201,6 +202,9 @@ fn priorities(task: &RoleTask) -> Priorities {
 struct ModuleCount {
     done: usize,
     total: usize,
+    /// How many were finished before this worker started, and when that was.
+    before: usize,
+    started: Instant,
 }
 
 impl ModuleCount {
@@ -208,14 +212,26 @@ impl ModuleCount {
         Self {
             done,
             total: done + open,
+            before: done,
+            started: Instant::now(),
         }
     }
 
-    /// `module 3/30 strutils.py: looking for inputs`
+    /// `module 13/30 strutils.py 40 %: looking for inputs, about 2m 10s left`
     fn line(&self, module: &Path, what: &str) -> String {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         let number = (self.done + 1).min(self.total);
-        format!("module {number}/{} {name}: {what}", self.total)
+        let percent = self.done * 100 / self.total.max(1);
+        let left = self.left(self.started.elapsed());
+        let left = left.map_or_else(String::new, |left| format!(", about {} left", human(left)));
+        format!("module {number}/{} {name} {percent} %: {what}{left}", self.total)
+    }
+
+    /// As long as the finished modules took, for the others.
+    fn left(&self, elapsed: Duration) -> Option<Duration> {
+        let done = u32::try_from(self.done - self.before).ok()?;
+        let open = u32::try_from(self.total - self.done).ok()?;
+        (done > 0 && open > 0).then(|| elapsed * open / done)
     }
 }
 
@@ -419,6 +435,17 @@ fn line(module: &Module) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_says_how_far_the_modules_are() {
+        let mut count = ModuleCount::new(2, 8);
+        let line = count.line(Path::new("src/strutils.py"), "looking for inputs");
+        assert_eq!(line, "module 3/10 strutils.py 20 %: looking for inputs");
+        count.done = 4;
+        assert_eq!(count.left(Duration::from_secs(20)), Some(Duration::from_mins(1)));
+        count.done = 10;
+        assert_eq!(count.left(Duration::from_secs(20)), None);
+    }
 
     #[test]
     fn an_import_error_names_its_package() {

@@ -42,12 +42,13 @@ impl RoleTask {
         let scope = Scope::read(&session).map_err(|error| {
             format!("the offline agent needs the session's scope.json, which cannot be read: {error}; it is part of `wavecrew testing`")
         })?;
+        let layer = cell(&session, task, "layer");
         Ok(Self {
-            layer: cell(&session, task, "layer"),
+            scope: scope.for_layer(&layer),
+            layer,
             role,
             session,
             copy,
-            scope,
             deadline,
             discover,
         })

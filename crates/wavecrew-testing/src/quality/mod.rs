@@ -37,6 +37,8 @@ pub struct Data {
 #[derive(Debug)]
 pub struct LayerData {
     pub run: RunResult,
+    /// The layer of the team, for a part.
+    pub part_of: Option<String>,
     /// The critic's earlier runs, oldest first.
     pub history: Vec<RunResult>,
     /// How often the loop sent work back.
@@ -79,6 +81,7 @@ impl Data {
             layers.push(LayerData {
                 history: rounds::history(session, &layer.name, &run.task, run.attempt),
                 rounds: loops.rounds.get(&layer.name).copied().unwrap_or(0),
+                part_of: layer.part_of.clone(),
                 run,
             });
         }

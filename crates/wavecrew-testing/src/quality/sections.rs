@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use wavecrew_measure::CoverageStatus;
+use wavecrew_measure::{CoverageStatus, FileCoverage};
 
 use super::{Data, Score};
-use crate::coverage_figures::percent;
+use crate::coverage_figures::{lines, percent, together};
 
 const BEGIN: &str = "<!-- measured: begin -->";
 const END: &str = "<!-- measured: end -->";
@@ -95,6 +95,15 @@ fn coverage_block(data: &Data) -> String {
             run.delivered.tests
         ));
     }
+    for (layer, whole) in whole_layers(data) {
+        text.push_str(&format!(
+            "| {layer}, all parts | {} % | {} % | | {} of {} |\n",
+            percent(lines(&whole.files)),
+            whole.target,
+            whole.kept,
+            whole.delivered
+        ));
+    }
     text.push_str("\n| File | Before | After | Uncovered lines |\n| --- | --- | --- | --- |\n");
     for file in &data.after {
         let before = data.before.iter().find(|known| known.path == file.path);
@@ -117,6 +126,31 @@ fn coverage_block(data: &Data) -> String {
     }
     text.push_str("\n![Coverage per run](coverage.svg)\n");
     text
+}
+
+/// The figures of all parts of a layer together.
+#[derive(Default)]
+struct WholeLayer {
+    files: Vec<FileCoverage>,
+    target: f64,
+    kept: usize,
+    delivered: usize,
+}
+
+/// The layers of the team that have parts.
+fn whole_layers(data: &Data) -> BTreeMap<&str, WholeLayer> {
+    let mut layers: BTreeMap<&str, WholeLayer> = BTreeMap::new();
+    for part in &data.layers {
+        let Some(layer) = &part.part_of else { continue };
+        let whole = layers.entry(layer).or_default();
+        if let Some(covered) = &part.run.coverage {
+            whole.files = together(&whole.files, &covered.files);
+        }
+        whole.target = part.run.target;
+        whole.kept += part.run.kept.tests;
+        whole.delivered += part.run.delivered.tests;
+    }
+    layers
 }
 
 fn defects_block(data: &Data) -> String {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::detect::{Certainty, Conventions, Framework, Project};
-use wavecrew_measure::framework::TestFolder;
+use wavecrew_measure::framework::{MissingTool, TestFolder};
 
 use crate::sealed;
 use wavecrew_core::view::count;
@@ -91,11 +91,18 @@ impl std::fmt::Display for SkippedFramework {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A layer of the team, or a part of one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerInScope {
     pub name: String,
     /// Of the session.
     pub folder: PathBuf,
+    /// The layer of the team, for a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<String>,
+    /// The files of a part, relative to the project; a whole layer is for all files in scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathBuf>,
 }
 
 /// How many mutants are tried.
@@ -149,6 +156,13 @@ impl Scope {
         });
     }
 
+    /// What has to be installed, when no framework can run, as far as files show.
+    pub(crate) fn missing(&self, project: &Path) -> Option<MissingTool> {
+        let missing = |known: &FrameworkInScope| known.framework.missing(&known.in_tree(project).root);
+        let all: Option<Vec<MissingTool>> = self.frameworks.iter().map(missing).collect();
+        all?.into_iter().next()
+    }
+
     /// Takes out frameworks that are not installed, as far as files show.
     pub(crate) fn skip_missing(&mut self, project: &Path) {
         for framework in self.frameworks.clone() {
@@ -160,7 +174,13 @@ impl Scope {
     }
 
     pub fn target(&self, layer: &str) -> Option<f64> {
-        self.targets.get(layer).copied()
+        self.targets.get(self.team_layer(layer)).copied()
+    }
+
+    /// The layer of the team that a row's layer is, or is a part of.
+    pub fn team_layer<'a>(&'a self, layer: &'a str) -> &'a str {
+        let known = self.layers.iter().find(|known| known.name == layer);
+        known.map_or(layer, LayerInScope::team_layer)
     }
 
     /// The folder of a layer in the session.

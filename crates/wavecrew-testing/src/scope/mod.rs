@@ -6,6 +6,7 @@ mod changes;
 mod file;
 pub(crate) mod git;
 mod named_paths;
+mod parts;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,8 @@ use wavecrew_core::sheet::closest;
 use wavecrew_session::WORKFLOW_FOLDER;
 
 pub use changes::{Base, GitError};
+pub use parts::FILES_PER_TASK;
+
 pub use file::{
     FrameworkInScope, LayerInScope, MutationEffort, Scope, ScopedFile, SkippedFramework, min_effectiveness,
 };

@@ -301,3 +301,59 @@ fn a_framework_that_cannot_run_is_skipped_while_others_can() {
     let scope = prepare().scope;
     assert_eq!((scope.files.len(), scope.skipped.len()), (1, 0));
 }
+
+#[test]
+fn a_large_scope_is_divided_by_folder() {
+    let files: Vec<String> = ["a/x", "a/y", "b"]
+        .iter()
+        .flat_map(|folder| (0..4).map(move |n| format!("{folder}/m{n}.py")))
+        .chain(["setup_tools.py".to_owned(), "top.py".to_owned()])
+        .collect();
+    let names: Vec<&str> = files
+        .iter()
+        .map(String::as_str)
+        .chain(["pyproject.toml"])
+        .collect();
+    let lab = Lab::new(&names);
+    let team = wavecrew_core::team::Team::builtin("testing").unwrap();
+    let parts = |limit: usize| {
+        let mut prepared =
+            crate::prepare::prepare(&lab.path(), &team, &crate::prepare::Options::default()).unwrap();
+        let mut own = team.clone();
+        prepared.split(&mut own, limit);
+        let pipeline = team.pipeline("comprehensive").unwrap();
+        let rows = prepared.pipeline(pipeline, "all of it").tasks;
+        let titles = rows.iter().filter(|row| row.id.starts_with("TESTGEN-001"));
+        let titles: Vec<String> = titles.map(|row| row.title.clone()).collect();
+        (prepared.scope, own, rows, titles)
+    };
+    assert_eq!(parts(14).3, ["Generate L1 unit tests"]);
+    assert_eq!(
+        parts(8).3,
+        [
+            "Generate L1.1 unit tests: setup_tools.py to top.py",
+            "Generate L1.2 unit tests: a",
+            "Generate L1.3 unit tests: b",
+        ]
+    );
+    let (scope, own, rows, titles) = parts(3);
+    assert_eq!(titles[1], "Generate L1.2 unit tests: a/x, m0.py to m1.py");
+    assert_eq!(titles.len(), 7);
+    assert_eq!(scope.for_layer("L2.2").files.len(), 2);
+    assert_eq!(
+        (scope.target("L2.2"), scope.team_layer("L2.2")),
+        (Some(60.0), "L2")
+    );
+    assert_eq!(scope.folder("L2.2").unwrap(), Path::new("tests/L2.2-integration"));
+    assert!(own.folders.contains(&"tests/L3.7-e2e".to_owned()));
+    let row = |id: &str| rows.iter().find(|row| row.id == id).unwrap();
+    assert_eq!(row("TESTGEN-003.2").deps, ["TESTRUN-001.2", "TESTRUN-002.2"]);
+    assert_eq!(row("TESTANA-001").deps.len(), 7);
+    assert_eq!(row("TESTRUN-001.7").deps, ["TESTGEN-001.7"]);
+    assert_eq!(row("TESTRUN-001.7").set["coverage_target"], "80");
+    let text = &row("TESTRUN-002.2").description;
+    assert!(
+        text.contains("of tests/L2.2-integration/") && text.contains("results/run-L2.2.json"),
+        "{text}"
+    );
+}

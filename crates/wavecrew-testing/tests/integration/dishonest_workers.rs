@@ -173,7 +173,7 @@ fn one_bad_test_does_not_cost_the_others() {
     let feedback = session.read("results/feedback-L1.md");
     for part in [
         "- `test_price.py::test_nothing` asserts nothing that could fail\n",
-        "### `test_dies.py` its file hangs, or kills the process that runs it\n",
+        "### `test_dies.py` hangs, or kills the process that runs it\n",
     ] {
         assert!(feedback.contains(part), "no `{part}` in {feedback}");
     }

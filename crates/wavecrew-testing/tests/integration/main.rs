@@ -4,6 +4,7 @@
 
 mod dishonest_workers;
 mod measuring;
+mod offending_tests;
 mod redundant_tests;
 mod session;
 mod truth;

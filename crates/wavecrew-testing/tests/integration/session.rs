@@ -17,6 +17,8 @@ use wavecrew_testing::snapshot::Snapshot;
 pub struct TestSession {
     sandbox: Sandbox,
     pub folder: PathBuf,
+    /// For one run of the tests.
+    pub run_seconds: u64,
     /// When the worker started whose claims are checked.
     pub began: Cell<SystemTime>,
 }
@@ -43,6 +45,7 @@ impl TestSession {
         Some(Self {
             sandbox,
             folder,
+            run_seconds: 60,
             began: Cell::new(SystemTime::now()),
         })
     }
@@ -80,11 +83,12 @@ impl TestSession {
                 .map(|(name, folder)| LayerInScope {
                     name: name.to_owned(),
                     folder: folder.into(),
+                    ..LayerInScope::default()
                 })
                 .into(),
             mutation,
             min_effectiveness: scope::min_effectiveness(),
-            run_seconds: 60,
+            run_seconds: self.run_seconds,
             seed: 7,
             offline_seconds: None,
         }

@@ -36,6 +36,14 @@ impl Args {
         terminate_when_stdin_closes();
         match Baseline::measure(&environment) {
             Ok(baseline) => {
+                // Before any worker costs time or money.
+                if let Some((message, help)) = baseline.why_nothing_runs() {
+                    environment.progress.end();
+                    return Err(Failure::NotDone {
+                        message: message.to_owned(),
+                        help: help.to_owned(),
+                    });
+                }
                 baseline.skip_uninstalled(&mut environment.scope);
                 let written = environment.scope.write(&self.session);
                 let written = written.and_then(|()| baseline.write(&self.session));

@@ -5,8 +5,8 @@ use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::launch::RunFlags;
 use crate::layout::{self, PlanJson};
-use crate::show;
 use crate::target::{Target, TargetArgs};
+use crate::{agent_choice, show};
 use clap::ValueEnum;
 use std::io::{BufWriter, Write, stdout};
 use wavecrew_core::plan::{self, Detail, Plan};
@@ -32,9 +32,9 @@ pub struct Args {
         conflicts_with = "json"
     )]
     graph: Option<Graph>,
-    // The same words as `run` takes; they change nothing here.
+    // The same words as `run` takes; of these only the agents change a plan.
     #[command(flatten)]
-    _flags: RunFlags,
+    flags: RunFlags,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -49,8 +49,17 @@ enum Graph {
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
-        // Its settings change no plan, but a file that no run would take is told of before one is tried.
-        Config::load(&std::env::current_dir().map_err(Failure::Output)?)?;
+        let config = Config::load(&std::env::current_dir().map_err(Failure::Output)?)?;
+        let mut target = self.target.read(global.quiet)?;
+        let agent = self.flags.agent.as_deref().map(agent_choice::from_project);
+        // A plan can be shown where no agent is installed.
+        if let Ok(chosen) =
+            agent_choice::choose(&target.team, &config, agent.as_deref(), &self.flags.role_agent)
+        {
+            target = self
+                .target
+                .split(target, &chosen.choice, config.testing.files_per_task)?;
+        }
         let Target {
             team,
             plan,
@@ -58,7 +67,7 @@ impl Args {
             reason,
             testing,
             ..
-        } = self.target.read(global.quiet)?;
+        } = target;
         let mut out = BufWriter::with_capacity(64 << 10, stdout().lock());
         if global.json {
             serde_json::to_writer(

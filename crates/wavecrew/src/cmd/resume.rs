@@ -51,7 +51,7 @@ impl Args {
         let options = ResumeOptions {
             keep: self.keep,
             dry_run: self.dry_run,
-            retry: None,
+            ..ResumeOptions::default()
         };
         launch.resume(dir, &options)
     }

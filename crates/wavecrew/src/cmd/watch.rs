@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
-use crate::report::{self, Screen};
+use crate::report::{self, Keys, Screen};
 use crate::session_view::{SessionArg, final_report};
 use std::fs;
 use std::io::{Write, stdout};
@@ -48,7 +48,7 @@ impl Args {
             let (done, all) = (counts.completed, count(counts.total(), "task"));
             writeln!(stdout(), "Watching {}: {done} of {all} completed", view.dir.id())?;
         }
-        let mut screen = report::for_run(global, &view.dir, &info);
+        let mut screen = report::for_run(global, &view.dir, &info, Keys::Off);
         let mut ledger = view.ledger;
         if view.holder.is_some() {
             follow(&view.dir, &mut ledger, view.events, screen.as_mut())?;

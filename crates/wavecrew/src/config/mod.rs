@@ -45,6 +45,25 @@ pub struct Config {
     pub verify: Verify,
     /// How workers are confined.
     pub sandbox: SandboxSettings,
+    pub testing: TestingSettings,
+}
+
+/// `[testing]`: settings of team Testing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TestingSettings {
+    /// Files in scope of one task; a larger scope becomes several tasks per layer.
+    pub files_per_task: Option<u32>,
+}
+
+impl TestingSettings {
+    fn fill(&mut self, table: &DeTable<'_>, reader: &mut Reader<'_>) {
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "files_per_task" => self.files_per_task = reader.number("files_per_task", value),
+                unknown => reader.unknown(key, unknown, " in [testing]", &["files_per_task"]),
+            }
+        }
+    }
 }
 
 /// Limits that replace those of every team.
@@ -101,7 +120,7 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 11] = [
+        const KEYS: [&str; 12] = [
             "agent",
             "role_agents",
             "concurrency",
@@ -113,6 +132,7 @@ impl Config {
             "agents",
             "verify",
             "sandbox",
+            "testing",
         ];
         for (key, value) in root {
             match &**key.get_ref() {
@@ -121,10 +141,11 @@ impl Config {
                 "concurrency" => self.concurrency = reader.number("concurrency", value),
                 "attempts" => self.attempts = reader.number("attempts", value),
                 "pools" => self.pools = reader.pools(value),
-                name @ ("limits" | "budget" | "prices" | "verify") => match value.get_ref() {
+                name @ ("limits" | "budget" | "prices" | "verify" | "testing") => match value.get_ref() {
                     DeValue::Table(table) if name == "limits" => self.limits.fill(table, reader),
                     DeValue::Table(table) if name == "budget" => self.spending.fill_budget(table, reader),
                     DeValue::Table(table) if name == "verify" => self.verify.fill(table, reader),
+                    DeValue::Table(table) if name == "testing" => self.testing.fill(table, reader),
                     DeValue::Table(table) => self.spending.fill_prices(table, reader),
                     _ => reader.problem(
                         value.span(),

@@ -3,7 +3,7 @@
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::global::Global;
-use crate::target::{Target, TargetArgs};
+use crate::target::Target;
 use crate::terminal::{choose, choose_about, is_interactive};
 use crate::{browser, hint, layout, show};
 use std::path::Path;
@@ -14,8 +14,13 @@ use wavecrew_core::plan::Problem;
 /// Columns of a plan in the browser, where wide text scrolls.
 const PAGE_WIDTH: usize = 160;
 
-/// The target that is to be run, as it is or as the person wants it.
-pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global) -> Result<Target, Failure> {
+/// The target that is to be run, as it is or as the person wants it. `with_pipeline` gives it another pipeline.
+pub fn confirm(
+    mut target: Target,
+    with_pipeline: impl Fn(&str) -> Result<Target, Failure>,
+    yes: bool,
+    global: &Global,
+) -> Result<Target, Failure> {
     if yes || target.file.is_some() {
         return Ok(target);
     }
@@ -44,7 +49,7 @@ pub fn confirm(mut target: Target, args: &TargetArgs, yes: bool, global: &Global
                     .position(|name| Some(*name) == target.pipeline.as_deref());
                 let chosen = choose("Which one?", &names, now.unwrap_or(0));
                 if let Some(name) = chosen.map(|at| names[at].to_owned()) {
-                    target = args.read_as(global.quiet, Some(&name))?;
+                    target = with_pipeline(&name)?;
                     browser::acted_before_session("change pipeline");
                 }
             }

@@ -5,6 +5,8 @@ use super::sandbox::{sandbox_settings, sandbox_summary};
 use super::{Launch, apply, builds, issues, questions};
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
+use crate::report::Keys;
+use crate::target::TestingFlags;
 use crate::{browser, hint, report, terminal};
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,9 +18,25 @@ use wavecrew_run::event_loop::{Asker, DriveError, Driver, RunContext};
 use wavecrew_run::questions as folder_questions;
 use wavecrew_run::session::OpenSession;
 
+/// What follows a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AtEnd {
+    #[default]
+    Ask,
+    /// Its tests are copied into the project.
+    Apply,
+}
+
+impl AtEnd {
+    pub fn of(flags: &TestingFlags) -> Self {
+        if flags.apply { Self::Apply } else { Self::Ask }
+    }
+}
+
 impl Launch<'_> {
-    /// Runs the session to its end and returns the program's exit code.
-    pub(super) fn drive(&self, session: OpenSession, engine: Engine) -> Result<Exit, Failure> {
+    /// Runs the session to its end and returns the program's exit code. At the end a person is asked what becomes of a
+    /// team's session, unless that is known.
+    pub(super) fn drive(&self, session: OpenSession, engine: Engine, at_end: AtEnd) -> Result<Exit, Failure> {
         let Self {
             config,
             flags,
@@ -27,7 +45,7 @@ impl Launch<'_> {
         } = self;
         terminal::hand_over_interrupts();
         global.note(&format!("Sandbox {}", sandbox_summary(config)));
-        let mut screen = report::for_run(global, &session.dir, &session.info);
+        let mut screen = report::for_run(global, &session.dir, &session.info, Keys::On);
         let person = flags.may_ask(global);
         if flags.attached {
             terminate_when_stdin_closes();
@@ -61,10 +79,10 @@ impl Launch<'_> {
         screen.end(&ending, &ledger, &dir, &info, exit);
         // From here on questions may use the screen again.
         drop(screen);
-        if person && info.pipeline.is_some() {
+        if person && info.pipeline.is_some() && at_end == AtEnd::Ask {
             return self.offer(&dir, &ledger, exit);
         }
-        if person && browser::is_on() {
+        if person && browser::is_on() && at_end == AtEnd::Ask {
             browser::choose(
                 "",
                 "The run has ended.",

@@ -83,6 +83,7 @@ pub fn run(target: &TargetArgs, args: &RunArgs, global: &Global) -> Result<Exit,
         keep: args.keep,
         dry_run: args.dry_run,
         retry: None,
+        at_end: drive::AtEnd::of(&target.testing),
     };
     let exit = launch.resume(dir.clone(), &options)?;
     if args.dry_run {

@@ -1,6 +1,6 @@
 //! Continues a session: finds what must run again, and runs what is left.
 
-use super::drive::drive_failure;
+use super::drive::{AtEnd, drive_failure};
 use super::{Launch, base_commit, holder, isolation, print_introduction, record, testing_setup};
 use crate::clock;
 use crate::exit::{Exit, Failure};
@@ -12,6 +12,7 @@ use wavecrew_core::time::Timestamp;
 use wavecrew_run::session::OpenSession;
 use wavecrew_run::table::edits::{EditTime, TableEdit, apply_edit_between_runs, read_edit};
 use wavecrew_session::{SessionDir, SessionState};
+use wavecrew_testing::scope::Scope;
 
 /// What happens to the results that a continued session has.
 #[derive(Clone, Default)]
@@ -20,6 +21,7 @@ pub struct ResumeOptions {
     pub dry_run: bool,
     /// Run these tasks again; an empty list means all that failed.
     pub retry: Option<Vec<String>>,
+    pub at_end: AtEnd,
 }
 
 impl Launch<'_> {
@@ -32,7 +34,10 @@ impl Launch<'_> {
             global,
         } = self;
         let info = dir.read_info()?;
-        let team = find_team::own(&info.team)?;
+        let mut team = find_team::own(&info.team)?;
+        if let Some((team, scope)) = team.as_mut().zip(Scope::read(dir.path()).ok()) {
+            scope.add_parts_to(team);
+        }
         let (mut session, ledger) = OpenSession::resume(project, dir, &holder(), team)?;
         session.log_bytes = config.limits.log_bytes;
         if !resume_options.dry_run {
@@ -123,7 +128,7 @@ impl Launch<'_> {
         session.dir.write_info(&session.info)?;
         let agent = session.info.default_agent.clone();
         print_introduction(engine.ledger(), &session, &agent, why, global);
-        self.drive(session, engine)
+        self.drive(session, engine, resume_options.at_end)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Starts a new session for a target: checks everything that can be checked, then creates the folder and runs it.
 
+use super::drive::AtEnd;
 use super::testing_setup::Setup;
 use super::{
     Launch, ResumeOptions, absolute, base_commit, confirm, holder, isolation, issues, print_introduction,
@@ -16,7 +17,7 @@ use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::prompt::placeholders;
 use wavecrew_core::team::Role;
 use wavecrew_run::session::NewSession;
-use wavecrew_session::{SESSION_FORMAT, SessionDir, SessionInfo, SessionState, session_id};
+use wavecrew_session::{SessionDir, SessionInfo, session_id};
 
 impl Launch<'_> {
     /// Starts a new session.
@@ -27,7 +28,7 @@ impl Launch<'_> {
             flags,
             global,
         } = self;
-        let mut target = args.read(global.quiet)?;
+        let target = args.read(global.quiet)?;
         if let Some(prepared) = &target.testing {
             check_scope(prepared, global)?;
         }
@@ -37,13 +38,7 @@ impl Launch<'_> {
         }
         let agent = flags.agent.as_deref().map(agent_choice::from_project);
         let chosen = agent_choice::choose(&target.team, config, agent.as_deref(), &flags.role_agent)?;
-        let smallest = agent_choice::pipeline_for_offline(&target.team, &chosen.choice);
-        if let Some(pipeline) = smallest.filter(|_| !args.names_pipeline())
-            && target.pipeline.as_ref().is_some_and(|chosen| *chosen != pipeline)
-        {
-            target = args.read_as(true, Some(&pipeline))?;
-            target.reason = Some("the offline agent writes unit tests only".to_owned());
-        }
+        let target = args.for_agents(target, &chosen.choice, config.testing.files_per_task)?;
         let record = flags.record.as_deref().map(crate::project::typed);
         if let Some(file) = &record {
             record::check(file, &chosen.choice, None)?;
@@ -52,7 +47,11 @@ impl Launch<'_> {
             return Ok(exit);
         }
         agent_choice::check_rows(&chosen.choice, &target.team, &target.plan)?;
-        let mut target = confirm::confirm(target, args, flags.yes, global)?;
+        let with_pipeline = |name: &str| {
+            let target = args.read_as(global.quiet, Some(name))?;
+            args.split(target, &chosen.choice, config.testing.files_per_task)
+        };
+        let mut target = confirm::confirm(target, with_pipeline, flags.yes, global)?;
         let (agent, why) = (chosen.choice.default.clone(), chosen.why);
         let mut options = flags.options(global, config, chosen);
         options.isolation = isolation::resolve(project, &target.team, flags.isolation, global.quiet)?;
@@ -92,7 +91,7 @@ impl Launch<'_> {
             return testing_setup::end_without_work(session, &covered, target, global);
         }
         let dir = session.dir.clone();
-        let exit = self.drive(session, Engine::new(ledger, options))?;
+        let exit = self.drive(session, Engine::new(ledger, options), AtEnd::of(&args.testing))?;
         self.apply_tests(&dir, exit, args)
     }
 
@@ -173,20 +172,14 @@ fn session_info(
     request: &str,
     options: &Options,
 ) -> SessionInfo {
+    let agents = &options.agents;
+    let (started_at, team) = (clock::now().to_string(), &target.team.name);
     SessionInfo {
-        format: SESSION_FORMAT,
-        id: dir.id().to_owned(),
-        team: target.team.name.clone(),
         pipeline: target.pipeline.clone(),
         request: request.to_owned(),
-        agents: options.agents.by_role.clone(),
-        default_agent: options.agents.default.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: clock::now().to_string(),
-        state: SessionState::Running,
+        agents: agents.by_role.clone(),
         source_file: target.file.as_deref().map(absolute),
         base_commit: base_commit::head(project),
-        concurrency: options.concurrency,
-        extra: serde_json::Map::new(),
+        ..SessionInfo::begin(dir.id(), team, started_at, &agents.default, options.concurrency)
     }
 }

@@ -9,7 +9,7 @@ mod live;
 
 pub use json::{Json, counts, usage};
 pub use lines::Lines;
-pub use live::Live;
+pub use live::{Keys, Live};
 
 use crate::exit::Exit;
 use crate::global::Global;
@@ -44,14 +44,14 @@ impl Detail {
 }
 
 /// The reporter that fits the flags and the terminal.
-pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo) -> Box<dyn Screen> {
+pub fn for_run(global: &Global, dir: &SessionDir, info: &SessionInfo, keys: Keys) -> Box<dyn Screen> {
     let detail = Detail::of(global);
     let (out, err) = (std::io::stdout(), std::io::stderr());
     if global.json {
         return Box::new(Json::new(Box::new(out), dir, info));
     }
     if detail != Detail::Quiet && out.is_terminal() && err.is_terminal() {
-        return Box::new(Live::new(dir.id(), detail, info));
+        return Box::new(Live::new(dir, detail, info, keys));
     }
     Box::new(Lines::new(
         Box::new(anstream::AutoStream::auto(out)),

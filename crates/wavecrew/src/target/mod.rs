@@ -7,12 +7,14 @@ pub use testing::{TestingFlags, check_scope};
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
 use crate::issues::{self, IssueFlags, NewIssues};
-use crate::{find_team, hint, project, show};
+use crate::{agent_choice, find_team, hint, project, show};
 use std::path::{Path, PathBuf};
+use wavecrew_core::engine::AgentChoice;
 use wavecrew_core::plan::{Plan, Problem, seal};
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, PipelineFlag, Team};
 use wavecrew_testing::prepare::{Prepared, is_testing};
+use wavecrew_testing::scope::FILES_PER_TASK;
 
 /// A target, read and checked.
 pub struct Target {
@@ -229,48 +231,7 @@ impl TargetArgs {
             let choice = team.choose(&request, size).ok_or_else(none)?;
             (choice.pipeline, choice.reason)
         };
-        let Some(pipeline) = team.pipeline(&name) else {
-            let names: Vec<&str> = team
-                .pipelines
-                .iter()
-                .map(|pipeline| pipeline.name.as_str())
-                .collect();
-            let help = wavecrew_core::plan::did_you_mean(&name, names.iter().copied())
-                .unwrap_or_else(|| format!("pipelines: {}", names.join(", ")));
-            let message = format!("the team `{}` has no pipeline `{name}`", team.name);
-            return Err(Failure::with_help(message, help));
-        };
-        let request = testing
-            .as_ref()
-            .map_or(request.clone(), |prepared| prepared.request(&request));
-        let chain = team.expansion.iter().find_map(|expansion| match expansion {
-            Expansion::PerIssue { chain, .. } => Some(chain),
-            Expansion::PerPlanTask { .. } => None,
-        });
-        let (mut pipeline, new_issues) = if let Some(chain) = chain {
-            let input = issues::read(&self.issues, &self.request, quiet)?;
-            (pipeline.for_issues(&input.rows, chain), input.new)
-        } else {
-            self.refuse_issue_flags(&format!("the team `{}`", team.name))?;
-            (pipeline.for_request(&request), NewIssues::None)
-        };
-        if let Some(prepared) = &testing {
-            prepared.set_targets(&mut pipeline);
-        }
-        let (header, rows) = pipeline.to_csv_rows(&team);
-        let mut sheet = SheetBuilder::new(header);
-        for (line, row) in (2..).zip(&rows) {
-            sheet.row(line, row.iter().map(String::as_str));
-        }
-        let (plan, _) = seal(sheet.finish(), &team).map_err(|problems| {
-            for problem in &problems {
-                show::error(
-                    &format!("pipeline {name}: {}", problem.message),
-                    problem.help.as_deref(),
-                );
-            }
-            Failure::Refused
-        })?;
+        let (plan, new_issues) = self.plan_of(&team, &name, testing.as_ref(), quiet)?;
         Ok(Target {
             team,
             plan,
@@ -280,6 +241,92 @@ impl TargetArgs {
             testing,
             new_issues,
         })
+    }
+
+    /// The rows of a pipeline for the request, as a plan.
+    fn plan_of(
+        &self,
+        team: &Team,
+        name: &str,
+        testing: Option<&Prepared>,
+        quiet: bool,
+    ) -> Result<(Plan, NewIssues), Failure> {
+        let Some(pipeline) = team.pipeline(name) else {
+            let names: Vec<&str> = team
+                .pipelines
+                .iter()
+                .map(|pipeline| pipeline.name.as_str())
+                .collect();
+            let help = wavecrew_core::plan::did_you_mean(name, names.iter().copied())
+                .unwrap_or_else(|| format!("pipelines: {}", names.join(", ")));
+            let message = format!("the team `{}` has no pipeline `{name}`", team.name);
+            return Err(Failure::with_help(message, help));
+        };
+        let chain = team.expansion.iter().find_map(|expansion| match expansion {
+            Expansion::PerIssue { chain, .. } => Some(chain),
+            Expansion::PerPlanTask { .. } => None,
+        });
+        let (pipeline, new_issues) = if let Some(chain) = chain {
+            let input = issues::read(&self.issues, &self.request, quiet)?;
+            (pipeline.for_issues(&input.rows, chain), input.new)
+        } else {
+            self.refuse_issue_flags(&format!("the team `{}`", team.name))?;
+            let request = self.request();
+            let filled = match testing {
+                Some(prepared) => prepared.pipeline(pipeline, &request),
+                None => pipeline.for_request(&request),
+            };
+            (filled, NewIssues::None)
+        };
+        let (header, rows) = pipeline.to_csv_rows(team);
+        let mut sheet = SheetBuilder::new(header);
+        for (line, row) in (2..).zip(&rows) {
+            sheet.row(line, row.iter().map(String::as_str));
+        }
+        let (plan, _) = seal(sheet.finish(), team).map_err(|problems| {
+            for problem in &problems {
+                show::error(
+                    &format!("pipeline {name}: {}", problem.message),
+                    problem.help.as_deref(),
+                );
+            }
+            Failure::Refused
+        })?;
+        Ok((plan, new_issues))
+    }
+
+    /// The target as these agents would run it.
+    pub fn for_agents(
+        &self,
+        mut target: Target,
+        choice: &AgentChoice,
+        files_per_task: Option<u32>,
+    ) -> Result<Target, Failure> {
+        let smallest = agent_choice::pipeline_for_offline(&target.team, choice);
+        if let Some(pipeline) = smallest.filter(|_| !self.names_pipeline())
+            && target.pipeline.as_ref().is_some_and(|chosen| *chosen != pipeline)
+        {
+            target = self.read_as(true, Some(&pipeline))?;
+            target.reason = Some("the offline agent writes unit tests only".to_owned());
+        }
+        self.split(target, choice, files_per_task)
+    }
+
+    /// Divides a large scope into several tasks per layer, unless the offline agent writes the tests: it plans its own time.
+    pub fn split(
+        &self,
+        mut target: Target,
+        choice: &AgentChoice,
+        files_per_task: Option<u32>,
+    ) -> Result<Target, Failure> {
+        let offline = agent_choice::pipeline_for_offline(&target.team, choice).is_some();
+        if let (false, Some(name), Some(prepared)) = (offline, &target.pipeline, &mut target.testing) {
+            let limit = files_per_task.map_or(FILES_PER_TASK, |files| files as usize);
+            prepared.split(&mut target.team, limit);
+            target.plan = self.plan_of(&target.team, name, Some(prepared), true)?.0;
+            return self.apply_switches(target);
+        }
+        Ok(target)
     }
 
     fn refuse_issue_flags(&self, what: &str) -> Result<(), Failure> {

@@ -114,6 +114,15 @@ pub fn check_scope(prepared: &Prepared, global: &Global) -> Result<(), Failure> 
             "supported: Python, JavaScript, TypeScript, Rust and Go; start it in the project's folder, or name that with -C",
         ));
     }
+    if let Some(missing) = &prepared.missing {
+        return Err(Failure::with_help(
+            format!(
+                "{} is not installed for this project: no test can run",
+                missing.what
+            ),
+            missing.fix.clone(),
+        ));
+    }
     if !global.prints_notes() {
         return Ok(());
     }

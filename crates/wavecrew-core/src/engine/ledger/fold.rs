@@ -16,9 +16,18 @@ impl Ledger {
         self.earlier.extend(span);
     }
 
+    /// The agent's name, once for all attempts in a row that it makes.
+    fn shared_agent(&mut self, agent: &str) -> Arc<str> {
+        if *agent != *self.agent {
+            self.agent = Arc::from(agent);
+        }
+        Arc::clone(&self.agent)
+    }
+
     /// Applies one event. Events of tasks that are no longer in the plan change nothing.
     pub fn apply(&mut self, event: &Event) {
         self.time.apply(event);
+        self.paused = is_paused(event).unwrap_or(self.paused);
         match event {
             Event::RunStarted { .. } => self.ending = None,
             Event::WaveStarted { wave } | Event::WaveMerged { wave } => self.wave = *wave,
@@ -29,10 +38,7 @@ impl Ledger {
                 print,
                 agent,
             } => {
-                if *agent != *self.agent {
-                    self.agent = Arc::from(agent.as_str());
-                }
-                let made_from = (*print, Arc::clone(&self.agent));
+                let made_from = (*print, self.shared_agent(agent));
                 self.remember_attempt(task);
                 self.change(task, |state| state.begin(*at, *attempt, made_from));
             }
@@ -181,5 +187,16 @@ impl Ledger {
                 self.unfinished[self.plan.wave(task) as usize - 1] += 1;
             }
         }
+    }
+}
+
+/// Whether the run is paused after this event, if it says anything about it.
+fn is_paused(event: &Event) -> Option<bool> {
+    match event {
+        Event::Acted { action, .. } if action == "pause" => Some(true),
+        Event::Acted { action, .. } if action == "resume" => Some(false),
+        // A pause that came too late had no effect.
+        Event::RunStarted { .. } | Event::AttemptStarted { .. } => Some(false),
+        _ => None,
     }
 }

@@ -57,6 +57,8 @@ pub struct Ledger {
     pub wave: u32,
     /// The latest ending, if no run was begun since.
     pub ending: Option<crate::event::RunOutcome>,
+    /// Whether a person paused the run: nothing new starts.
+    pub paused: bool,
     pub questions: u32,
     /// What all tasks used, including tasks that are no longer in the table.
     pub totals: Totals,
@@ -89,6 +91,7 @@ impl Ledger {
             lowest: 1,
             wave: 0,
             ending: None,
+            paused: false,
             questions: 0,
             totals: Totals::default(),
             budget: Budget::default(),

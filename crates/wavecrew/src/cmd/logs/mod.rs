@@ -7,7 +7,7 @@ use crate::global::Global;
 use crate::layout::{fit, widest};
 use crate::session_view::{SessionArg, latest};
 use crate::{hint, json};
-use print::{Manner, Printer};
+use print::{JsonLog, Manner, Printer};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,7 +67,7 @@ impl Args {
         }
         match &task {
             None => list(&dir, &logs, global)?,
-            Some(task) => self.show(&dir, &logs, task)?,
+            Some(task) => self.show(&dir, &logs, task, global)?,
         }
         Ok(Exit::Done)
     }
@@ -84,7 +84,7 @@ impl Args {
         Ok((self.session.find_to_read(global)?, self.task.clone()))
     }
 
-    fn show(&self, dir: &SessionDir, logs: &[Log], task: &str) -> Result<(), Failure> {
+    fn show(&self, dir: &SessionDir, logs: &[Log], task: &str, global: &Global) -> Result<(), Failure> {
         let of_task = || logs.iter().filter(|log| log.task == task);
         let attempt = match self.attempt {
             Some(attempt) => of_task().any(|log| log.attempt == attempt).then_some(attempt),
@@ -96,17 +96,23 @@ impl Args {
             None => return Err(no_log(dir, logs, task, self.attempt)),
         };
         if self.follow {
-            return self.follow(dir, task, attempt);
+            return self.follow(dir, task, attempt, global);
         }
-        let mut printer = self.printer(dir, task, attempt)?;
+        let mut printer = self.printer(dir, task, attempt, global)?;
         printer.catch_up()?;
         Ok(printer.finish()?)
     }
 
     /// What shows the log of an attempt, by who made it.
-    fn printer(&self, dir: &SessionDir, task: &str, attempt: u32) -> Result<Printer, Failure> {
+    fn printer(
+        &self,
+        dir: &SessionDir,
+        task: &str,
+        attempt: u32,
+        global: &Global,
+    ) -> Result<Printer, Failure> {
         let log = dir.log_file(task, attempt);
-        if self.raw {
+        if self.raw && !global.json {
             let manner = if stdout().is_terminal() {
                 Manner::Plain
             } else {
@@ -116,17 +122,26 @@ impl Args {
         }
         // A journal that cannot be read leaves the log as plain text.
         let made = LogMaker::find(&dir.read_events().unwrap_or_default(), task, attempt);
-        let Some(cli) = made.cli(task) else {
-            return Ok(Printer::new(log, Manner::Plain));
-        };
         let folding = if self.full { Folding::Full } else { Folding::Folded };
-        let transcript = Transcript::new(cli, folding, made.reasons);
-        print::heading(&format!("{task} · attempt {attempt} · {}", made.agent))?;
-        Ok(Printer::new(log, Manner::Talk(Box::new(transcript))))
+        let cli = made.cli(task).filter(|_| !self.raw);
+        let transcript = cli.map(|cli| Transcript::new(cli, folding, made.reasons));
+        let manner = if global.json {
+            Manner::Json(Box::new(JsonLog {
+                task: task.to_owned(),
+                attempt,
+                transcript,
+            }))
+        } else if let Some(transcript) = transcript {
+            print::heading(&format!("{task} · attempt {attempt} · {}", made.agent))?;
+            Manner::Talk(Box::new(transcript))
+        } else {
+            Manner::Plain
+        };
+        Ok(Printer::new(log, manner))
     }
 
     /// Prints what is added until nobody runs the session; goes over to the next attempt when it begins.
-    fn follow(&self, dir: &SessionDir, task: &str, mut attempt: u32) -> Result<(), Failure> {
+    fn follow(&self, dir: &SessionDir, task: &str, mut attempt: u32, global: &Global) -> Result<(), Failure> {
         // Before the first byte nobody knows who will speak.
         let mut printer = None;
         let mut logs = Attempts::new(dir, task);
@@ -136,7 +151,7 @@ impl Args {
             logs.look()?;
             let next = self.attempt.is_none() && logs.has(attempt + 1);
             if printer.is_none() && logs.has(attempt) {
-                printer = Some(self.printer(dir, task, attempt)?);
+                printer = Some(self.printer(dir, task, attempt, global)?);
             }
             if let Some(printer) = &mut printer {
                 printer.catch_up()?;

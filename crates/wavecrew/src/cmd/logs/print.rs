@@ -1,6 +1,8 @@
 //! Prints a log as it grows, line by line, so that no escape sequence is taken apart before it is taken out.
 
 use crate::exit::Failure;
+use crate::json;
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use wavecrew_agents::transcript::{Row, Tone, Transcript};
@@ -20,6 +22,49 @@ pub enum Manner {
     Plain,
     /// As the conversation that it tells of.
     Talk(Box<Transcript>),
+    /// A JSON object per line or part of the conversation.
+    Json(Box<JsonLog>),
+}
+
+/// A log for programs.
+pub struct JsonLog {
+    pub task: String,
+    pub attempt: u32,
+    /// None for plain text.
+    pub transcript: Option<Transcript>,
+}
+
+impl JsonLog {
+    fn lines(&mut self, text: &str) -> io::Result<()> {
+        let Some(transcript) = &mut self.transcript else {
+            for line in text.lines() {
+                self.print("text", line)?;
+            }
+            return Ok(());
+        };
+        let rows: Vec<Row> = text.lines().flat_map(|line| transcript.line(line)).collect();
+        self.rows(&rows)
+    }
+
+    fn rows(&self, rows: &[Row]) -> io::Result<()> {
+        for Row { tone, text } in rows {
+            let kind = match tone {
+                Tone::Heading => "heading",
+                Tone::Message => "message",
+                Tone::Tool => "tool",
+                Tone::Output => "output",
+                Tone::Good => "success",
+                Tone::Bad => "failure",
+                Tone::Aside => "note",
+            };
+            self.print(kind, text)?;
+        }
+        Ok(())
+    }
+
+    fn print(&self, kind: &str, text: &str) -> io::Result<()> {
+        json::print(json!({ "task": self.task, "attempt": self.attempt, "kind": kind, "text": text }))
+    }
 }
 
 pub struct Printer {
@@ -58,8 +103,17 @@ impl Printer {
                 writeln!(io::stdout())?;
             }
         }
-        if let Manner::Talk(transcript) = &mut self.page.manner {
-            show(&transcript.finish())?;
+        match &mut self.page.manner {
+            Manner::Talk(transcript) => show(&transcript.finish())?,
+            Manner::Json(log) => {
+                let rows = log
+                    .transcript
+                    .as_mut()
+                    .map(Transcript::finish)
+                    .unwrap_or_default();
+                log.rows(&rows)?;
+            }
+            Manner::Raw | Manner::Plain => {}
         }
         io::stdout().flush()
     }
@@ -71,7 +125,7 @@ impl Page {
         let limit = match self.manner {
             Manner::Raw => 0,
             Manner::Plain => LONG_LINE,
-            Manner::Talk(_) => LONGEST_EVENT,
+            Manner::Talk(_) | Manner::Json(_) => LONGEST_EVENT,
         };
         let whole = match self.rest.iter().rposition(|byte| *byte == b'\n') {
             Some(at) => at + 1,
@@ -87,6 +141,7 @@ impl Page {
         match &mut self.manner {
             Manner::Raw => io::stdout().write_all(lines),
             Manner::Plain => io::stdout().write_all(sanitise(lines).as_bytes()),
+            Manner::Json(log) => log.lines(&sanitise(lines)),
             Manner::Talk(transcript) => {
                 for line in String::from_utf8_lossy(lines).lines() {
                     show(&transcript.line(line))?;

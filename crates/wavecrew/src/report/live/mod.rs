@@ -1,5 +1,8 @@
 //! A block at the bottom of the terminal that is drawn anew a few times a second: the wave's bar, the totals, and a
-//! line per running task. What stays, such as failures and finished waves, scrolls by above it.
+//! line per running task. What stays, such as failures and finished waves, scrolls by above it. A run's own view has keys.
+
+mod keys;
+mod log_pane;
 
 use super::colour;
 use super::event_lines::{self, Weight};
@@ -7,26 +10,41 @@ use super::{Detail, Screen, last_words};
 use crate::clock;
 use crate::exit::Exit;
 use crate::layout::fit;
+use rustix::process::Signal;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
+use unicode_width::UnicodeWidthStr;
 use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, RunOutcome};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_core::view::{one_line, usage_line, wait_line};
+use wavecrew_process::signal_self;
 use wavecrew_run::event_loop::{Reporter, Running};
-use wavecrew_session::{SessionDir, SessionInfo};
+use wavecrew_session::{PersonRequest, SessionDir, SessionInfo};
+
+use keys::{Key, Keyboard};
+use log_pane::LogPane;
 
 /// Drawn at most so often.
 const PAUSE: Duration = Duration::from_millis(200);
 /// A worker that says nothing for so long is shown as silent.
 const SILENT: Duration = Duration::from_mins(1);
 const BAR: usize = 24;
+/// From this width on, a worker's line has the title of its task and its last words.
+const WIDE: usize = 100;
+
+/// Whether a person can press keys in the view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keys {
+    On,
+    Off,
+}
 
 pub struct Live {
     /// What stands before everything else.
     title: &'static str,
-    session: String,
+    dir: SessionDir,
     least: Weight,
     /// Lines of the block that stand on the screen.
     drawn: usize,
@@ -35,13 +53,16 @@ pub struct Live {
     last: Option<Instant>,
     /// Lines that go above the block when it is drawn next.
     above: String,
+    /// None where only the session is watched.
+    keyboard: Option<Keyboard>,
+    log: Option<LogPane>,
 }
 
 impl Live {
-    pub fn new(session: &str, detail: Detail, info: &SessionInfo) -> Self {
+    pub fn new(dir: &SessionDir, detail: Detail, info: &SessionInfo, keys: Keys) -> Self {
         Self {
             title: if info.replay().is_some() { "Replay · " } else { "" },
-            session: session.to_owned(),
+            dir: dir.clone(),
             least: if detail == Detail::Verbose {
                 Weight::Detail
             } else {
@@ -51,6 +72,36 @@ impl Live {
             asking: 0,
             last: None,
             above: String::new(),
+            keyboard: (keys == Keys::On).then(Keyboard::default),
+            log: None,
+        }
+    }
+
+    fn follow_keys(&mut self, running: &[Running], ledger: &Ledger) {
+        let pressed = self.keyboard.as_mut().map(Keyboard::pressed);
+        for key in pressed.into_iter().flatten() {
+            match key {
+                Key::Help => self.say(Some((Weight::Milestone, keys::HELP.to_owned()))),
+                Key::Pause => self.request(if ledger.paused { "resume" } else { "pause" }),
+                Key::Stop => signal_self(Signal::INT),
+                Key::Log => self.log = LogPane::next(self.log.as_ref(), &self.dir, running),
+                Key::Close => self.log = None,
+            }
+        }
+        // The log of a worker that has ended is shown by `wavecrew logs`.
+        let runs = |pane: &LogPane| running.iter().any(|worker| worker.task == pane.task);
+        self.log.take_if(|pane| !runs(pane));
+    }
+
+    /// Asks the run for something, as the browser does.
+    fn request(&mut self, action: &str) {
+        let request = PersonRequest {
+            action: action.to_owned(),
+            via: "terminal".to_owned(),
+            ..PersonRequest::default()
+        };
+        if let Err(error) = self.dir.person_requests().put(&request) {
+            self.say(Some((Weight::Trouble, error.to_string())));
         }
     }
 
@@ -91,6 +142,10 @@ impl Reporter for Live {
             Event::Asked { .. } => {
                 self.draw(&[]);
                 self.asking += 1;
+                // The question reads the keys.
+                if let Some(keyboard) = &mut self.keyboard {
+                    keyboard.close();
+                }
             }
             Event::Answered { .. } => self.asking = self.asking.saturating_sub(1),
             _ => {}
@@ -98,7 +153,7 @@ impl Reporter for Live {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.say(event_lines::notice(notice, &self.session));
+        self.say(event_lines::notice(notice, self.dir.id()));
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {
@@ -106,9 +161,25 @@ impl Reporter for Live {
             return;
         }
         self.last = Some(Instant::now());
-        let size = size();
-        let lines = block(size, running, ledger, clock::now());
-        self.draw(&titled(self.title, size.0, lines));
+        self.follow_keys(running, ledger);
+        let (width, height) = size();
+        let log = self
+            .log
+            .as_ref()
+            .map(|pane| pane.lines(&self.dir, width - 1, height));
+        let log = log.unwrap_or_default();
+        let lines = block(
+            (width, height - log.len().min(height)),
+            running,
+            ledger,
+            clock::now(),
+        );
+        let mut lines = titled(self.title, width, lines);
+        if self.keyboard.as_ref().is_some_and(Keyboard::is_open) {
+            add_hint(&mut lines, width);
+        }
+        lines.extend(log);
+        self.draw(&lines);
     }
 
     fn wants_running(&self) -> bool {
@@ -137,6 +208,16 @@ fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
     let (width, height) = size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()));
     (width.clamp(20, 200), height)
+}
+
+/// Says that there are keys, where there is room.
+fn add_hint(lines: &mut [String], width: usize) {
+    const HINT: &str = " · ? for keys";
+    if let Some(first) = lines.first_mut()
+        && first.width() + HINT.width() < width
+    {
+        first.push_str(HINT);
+    }
 }
 
 /// The lines with the title before the first, which stays as short.
@@ -183,12 +264,21 @@ fn block(
         if worker.attempt > 1 {
             let _ = write!(line, "  attempt {}", worker.attempt);
         }
-        if worker.silent >= SILENT {
-            let _ = write!(line, "  silent for {}", human(worker.silent));
-        } else if !worker.last_line.is_empty() {
-            let _ = write!(line, "  {}", worker.last_line);
-        } else if let Some(task) = ledger.plan().find(&worker.task) {
-            let _ = write!(line, "  {}", one_line(ledger.plan().title(task)));
+        let title = ledger.plan().find(&worker.task);
+        let title = title.map_or_else(String::new, |task| one_line(ledger.plan().title(task)));
+        let now = if worker.silent >= SILENT {
+            format!("silent for {}", human(worker.silent))
+        } else {
+            worker.last_line.clone()
+        };
+        // What it does now matters most, where only one of them has room.
+        let both = room >= WIDE && !title.is_empty() && !now.is_empty();
+        if both {
+            let most = room / 4;
+            let shown = fit(&title, title.width().min(most));
+            let _ = write!(line, "  {} · {now}", shown.trim_end());
+        } else {
+            let _ = write!(line, "  {}", if now.is_empty() { title } else { now });
         }
         lines.push(fit(&line, room));
     }
@@ -206,7 +296,8 @@ fn totals(room: usize, ledger: &Ledger) -> String {
     let (wave, all) = (ledger.wave.max(1), ledger.counts());
     let here = ledger.wave_counts(wave);
     let done = here.completed + here.failed + here.skipped;
-    let mut line = format!("Wave {wave}/{} ", ledger.plan().waves());
+    let paused = if ledger.paused { "Paused · " } else { "" };
+    let mut line = format!("{paused}Wave {wave}/{} ", ledger.plan().waves());
     let bar = BAR.min(room / 4);
     let full = (bar * done).checked_div(here.total()).unwrap_or(0);
     line.extend((0..bar).map(|at| if at < full { '━' } else { '─' }));

@@ -3,6 +3,7 @@
 mod hostile_workers;
 pub mod interactive_agents;
 mod issues;
+mod keys;
 mod packed_files;
 mod questions;
 mod rate_limits_and_budgets;

@@ -193,6 +193,10 @@ fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
     insta::assert_snapshot!(sandbox.wavecrew("logs run-x").ok());
     assert_eq!(sandbox.wavecrew("logs run-x A").ok(), "red\n\u{fffd} no end\n");
     assert_eq!(sandbox.wavecrew("logs run-x A --attempt 1").ok(), "first\n");
+    assert_eq!(
+        sandbox.wavecrew("logs run-x A --attempt 1 --json").json(),
+        serde_json::json!({"version": 1, "task": "A", "attempt": 1, "kind": "text", "text": "first"})
+    );
     assert_eq!(sandbox.wavecrew("logs run-x B").ok().trim_end().len(), 200_000);
     let raw = sandbox.command("logs run-x A --raw").output().unwrap();
     assert_eq!(raw.stdout, b"\x1b]0;title\x07\x1b[31mred\x1b[0m\n\xff no end");

@@ -87,3 +87,29 @@ fn failing_baseline_broken_source_and_missing_package_are_distinguished() {
         "{run}"
     );
 }
+
+#[test]
+fn a_project_in_which_no_test_can_run_is_refused_before_a_worker_starts() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.write("conftest.py", "raise RuntimeError('not here')\n");
+    sandbox.workers("");
+    sandbox
+        .test("")
+        .expect_output("error: the tests cannot be run here")
+        .expect_output("RuntimeError: not here")
+        .expect_output("help: run the framework manually");
+    assert!(sandbox.started().is_empty());
+}
+
+#[test]
+fn a_framework_that_is_not_installed_is_named_before_a_worker_starts() {
+    let sandbox = wavecrew_test_support::sandbox::Sandbox::new()
+        .file("package.json", r#"{"devDependencies":{"vitest":"4"}}"#)
+        .file("src/cart.js", "export const one = () => 1;\n");
+    sandbox
+        .wavecrew("testing -y --agent offline")
+        .expect_error(2, &["vitest is not installed for this project", "npm install"]);
+    assert!(!sandbox.path(".workflow").exists());
+}

@@ -10,6 +10,7 @@ mod hostile_tests;
 mod kills;
 mod offline;
 mod offline_javascript;
+mod parts;
 mod real_packages;
 mod rounds;
 mod terminal;

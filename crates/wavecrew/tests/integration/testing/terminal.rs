@@ -66,3 +66,17 @@ fn a_run_can_be_deepened_and_its_tests_copied_when_it_is_over() {
     assert_eq!(sandbox.row("TESTRUN-001")["coverage_target"], "90");
     assert!(sandbox.path("tests/test_errors.py").exists());
 }
+
+#[test]
+fn with_apply_only_the_copy_is_asked_about() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.workers(AGENT);
+    let mut terminal = start(&sandbox, "--mutation off --apply");
+    terminal.answer(&[("> Run it", ENTER), ("Copy 1 file into the project?", "y")]);
+    terminal
+        .expect("Apply   tests/test_price.py written")
+        .expect_exit(0);
+    assert!(!terminal.output().contains("What should happen to the session?"));
+}
