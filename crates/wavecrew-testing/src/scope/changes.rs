@@ -34,7 +34,7 @@ impl Base {
     pub(super) fn describe(&self) -> String {
         match self {
             Self::LastCommit => "changed since HEAD~1 or untracked".to_owned(),
-            Self::Staged => "staged or untracked".to_owned(),
+            Self::Staged => "uncommitted".to_owned(),
             Self::Since(revision) => format!("changed since {revision} or untracked"),
             Self::Named | Self::Whole => "in scope".to_owned(),
         }
@@ -112,6 +112,8 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
             (Base::Since(revision.to_owned()), listed)
         }
         None if verify("HEAD~1")?.is_some() => (Base::LastCommit, diff("HEAD~1")?.unwrap_or_default()),
+        // The first commit has no predecessor: what is not in it counts, staged or not.
+        None if commit.is_some() => (Base::Staged, diff("HEAD")?.unwrap_or_default()),
         None => (Base::Staged, diff("--cached")?.unwrap_or_default()),
     };
     let untracked = run(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();

@@ -106,12 +106,19 @@ fn what_falls_back_to_the_whole_project_says_why() {
 
     lab.git(&["init", "-q"]).git(&["add", "shop/a.py"]);
     // No commit yet: what is staged counts.
-    assert_eq!(lab.find(None, "").1, "2 source files staged or untracked");
+    assert_eq!(lab.find(None, "").1, "2 source files uncommitted");
     lab.git(&["add", "."]).git(&["commit", "-qm", "one"]);
+    assert_eq!(lab.find(None, "").1, "the whole project: nothing uncommitted");
+
+    lab.write("shop/a.py", "x = 2\n");
     assert_eq!(
-        lab.find(None, "").1,
-        "the whole project: nothing staged or untracked"
+        lab.find(None, ""),
+        (
+            vec!["shop/a.py".to_owned()],
+            "1 source file uncommitted".to_owned()
+        )
     );
+    lab.git(&["checkout", "-q", "."]);
 
     fs::remove_file(lab.path().join("shop/b.py")).unwrap();
     lab.git(&["commit", "-qam", "two"]);

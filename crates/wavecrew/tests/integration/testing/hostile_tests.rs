@@ -151,7 +151,7 @@ fn without_changed_files_the_scope_is_the_whole_project() {
     sandbox.git(&["add", "."]);
     sandbox.git(&["commit", "-qm", "one"]);
     let planned = |flags: &str| sandbox.wavecrew(&format!("plan testing {flags}")).expect_exit(0);
-    planned("").expect_output("the whole project: nothing staged or untracked");
+    planned("").expect_output("the whole project: nothing uncommitted");
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
     planned("").expect_output("the whole project: nothing changed since HEAD~1 or untracked");
     sandbox.git(&["rm", "-q", "src/b.py"]);
