@@ -128,7 +128,7 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
             "no issues were named",
             format!(
                 "give issue ids (`{}`), a file of issues, --text 'what you want' or --plan FILE",
-                hint::command("issues list")
+                hint::command("issues list --all")
             ),
         ));
     }
@@ -318,6 +318,6 @@ pub fn find<'a>(known: &'a IssueFile, id: &str) -> Result<&'a Issue, Failure> {
 pub fn unknown(known: &IssueFile, id: &str) -> Failure {
     let ids = known.issues.iter().map(|issue| issue.id.as_str());
     let help = did_you_mean(id, ids)
-        .unwrap_or_else(|| format!("`{}` shows all issues", hint::command("issues list")));
+        .unwrap_or_else(|| format!("`{}` shows all issues", hint::command("issues list --all")));
     Failure::with_help(format!("there is no issue `{}`", safe(id)), help)
 }

@@ -82,13 +82,13 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::Placeholder,
         "placeholder",
         Weight::Refutes,
-        "All that a section, a value or a criterion says is that it is to come: `TBD`, `to be decided`, `待定`, an unfilled form.",
+        "A section, a value or a criterion only says that its content will follow: `TBD`, `to be decided`, `待定`, an unfilled form.",
     ),
     rule(
         Rule::Filler,
         "filler",
         Weight::Refutes,
-        "Dummy text such as lorem ipsum, or a model that speaks of itself.",
+        "Dummy text such as lorem ipsum, or text in which a model talks about itself.",
     ),
     rule(
         Rule::Copied,
@@ -166,7 +166,7 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::Unclear,
         "unclear",
         Weight::Doubts,
-        "It cannot be told what is meant, such as two verdicts in a sentence.",
+        "The meaning is ambiguous, such as two verdicts in one sentence.",
     ),
     rule(
         Rule::Regressed,
@@ -244,7 +244,7 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::Steered,
         "steered",
         Weight::Doubts,
-        "Code acts on the test framework, or asks whether it is tested.",
+        "Code changes the test framework, or detects that a test runs it.",
     ),
     rule(
         Rule::Foreign,

@@ -252,7 +252,7 @@ impl Engine {
         }
         if all_failed {
             self.notify(Notice::Note(format!(
-                "All tasks of wave {wave} failed; what depends on them is skipped."
+                "All tasks of wave {wave} failed; tasks that depend on them are skipped."
             )));
         }
         self.merge();

@@ -207,7 +207,7 @@ impl Team {
             Some(scope) => Some(scope.choose(request, changes)),
             None => self.pipelines.first().map(|first| PipelineChoice {
                 pipeline: first.name.clone(),
-                reason: "the team takes its first pipeline".to_owned(),
+                reason: "the team's first pipeline, the default".to_owned(),
             }),
         }
     }

@@ -28,7 +28,7 @@ impl Scope {
     /// The pipeline for a request, and why. The size of the change is `None` where it is not known.
     pub fn choose(&self, request: &str, changes: Option<ChangeSize>) -> PipelineChoice {
         match self {
-            Self::Fixed { pipeline } => PipelineChoice::new(pipeline, "the team always takes this one"),
+            Self::Fixed { pipeline } => PipelineChoice::new(pipeline, "the only one of this team"),
             Self::Changes { steps, otherwise } => {
                 let Some(size) = changes else {
                     return PipelineChoice::new(otherwise, "the size of the change is not known");
@@ -60,7 +60,7 @@ impl Scope {
                     Some((choice, word)) => (&choice.pipeline, format!("the request says `{word}`")),
                     None => (
                         otherwise,
-                        "the request names nothing that asks for another pipeline".to_owned(),
+                        "the default: no word in the request selects another pipeline".to_owned(),
                     ),
                 };
                 if let Some(complexity) = complexity {

@@ -46,7 +46,7 @@ pub fn project_of(file: &Path, top: &Path) -> Option<Project> {
     Some(project.unwrap_or_else(|| Project {
         root: top.to_owned(),
         framework: framework::assumed(language),
-        evidence: "nothing names a framework".to_owned(),
+        evidence: "assumed".to_owned(),
         certainty: Certainty::Assumed,
     }))
 }

@@ -14,7 +14,7 @@ use wavecrew_agents::cli;
 use wavecrew_process::sandbox::{LandlockAbi, Support};
 use wavecrew_run::installed::{Login, find, find_program, login};
 
-/// Show what this machine can enforce and run: sandbox, agents, git, test frameworks, disk, limits
+/// Show what this machine supports: sandbox, agents, git, test frameworks, disk, limits
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  wavecrew doctor\n  wavecrew doctor --json")]
 pub struct Args {}
@@ -166,7 +166,7 @@ fn sandbox() -> Vec<Finding> {
         ]
     };
     found.push(if support.mounts {
-        Finding::good(AREA, "mounts", "protected files inside of writable folders; chmod; service sockets")
+        Finding::good(AREA, "mounts", "protects files inside writable folders; blocks chmod and service sockets")
     } else {
         let help = "allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns), or use `--isolation worktree` for roles that write the project";
         Finding::not(AREA, "mounts", State::Less, "this user cannot make mount namespaces", help)

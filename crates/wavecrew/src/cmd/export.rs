@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use wavecrew_core::view::count;
 
-/// Copy documents and report of a session to a folder
+/// Copy the documents and the report of a session to a folder
 #[derive(clap::Args, Debug)]
 #[command(
     allow_missing_positional = true,

@@ -57,7 +57,7 @@ struct AddArgs {
     /// Everything that the implementer needs to know
     #[arg(long, value_name = "TEXT", conflicts_with = "plan")]
     text: Option<String>,
-    /// Add a tag; `wave-N` makes it wait for issues of wave N-1
+    /// Add a tag; `wave-N` makes it wait for the issues tagged `wave-(N-1)`
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// An issue that must be closed first

@@ -18,11 +18,11 @@ use wavecrew_web::{ReportError, write_report};
 Examples:
   wavecrew show run-tasks-20260308
   wavecrew show | less
-  wavecrew show --html report.html    one file for the browser, with receipts and evidence")]
+  wavecrew show --html report.html    one file for the browser, with all checked claims")]
 pub struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Write the report as one HTML file that needs nothing else
+    /// Write the report as a single, self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

@@ -74,7 +74,7 @@ impl Args {
                 ),
             );
         }
-        let text = format!("Open       {link}\nRead-only  {read_only}\nEnd with Ctrl-C");
+        let text = format!("Open       {link}\nRead-only  {read_only}\nPress Ctrl-C to stop the server");
         json::answer(global, json!({"link": link, "read_only_link": read_only}), &text)?;
         std::io::stdout().flush()?;
         if self.open {

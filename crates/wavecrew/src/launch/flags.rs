@@ -73,14 +73,14 @@ pub struct RunFlags {
     /// End when the other end of stdin closes
     #[arg(long, hide = true)]
     pub attached: bool,
-    /// Record every worker in a cassette that `--agent replay:FILE` replays
+    /// Record all workers in FILE; `--agent replay:FILE` replays them
     #[arg(long, value_name = "FILE", help_heading = RUNNING, hide_short_help = true)]
     pub record: Option<PathBuf>,
     /// Run workers in the project, or each in its own git worktree that is merged at the end of its wave [default:
     /// the `workspace` of each role in the team file]
     #[arg(long, value_name = "WHERE", help_heading = RUNNING, hide_short_help = true)]
     pub isolation: Option<isolation::IsolationFlag>,
-    /// Let workers change this file or folder too, whatever their role
+    /// Also let workers of every role change this file or folder
     #[arg(long, value_name = "PATH", help_heading = RUNNING, hide_short_help = true)]
     pub allow_write: Vec<PathBuf>,
     #[command(flatten)]

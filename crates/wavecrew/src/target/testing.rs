@@ -19,7 +19,7 @@ pub struct TestingFlags {
     /// Line coverage that a layer must reach, in percent (L1=85); may be repeated
     #[arg(long = "target", id = "coverage_target", value_name = "LAYER=PERCENT")]
     pub targets: Vec<String>,
-    /// How many mutants (small faults in the code) to try: none, a dozen or 400 [default: quick]
+    /// How many mutants (small faults in the code) to try: off (none), quick (a dozen) or full (400) [default: quick]
     #[arg(long, value_enum, value_name = "HOW")]
     pub mutation: Option<MutationFlag>,
     /// Share of the mutants that the tests must kill to be verified, in percent; 0 turns this off [default: 60]
@@ -111,7 +111,7 @@ pub fn check_scope(prepared: &Prepared, global: &Global) -> Result<(), Failure> 
     if prepared.scope.files.is_empty() {
         return Err(Failure::with_help(
             format!("there is no source file to test ({})", prepared.found.how),
-            "supported: Python, JavaScript, TypeScript, Rust and Go; start it in the project's folder, or name that with -C",
+            "supported: Python, JavaScript, TypeScript, Rust and Go; start it in the project's folder, or name the folder with -C",
         ));
     }
     if let Some(missing) = &prepared.missing {

@@ -7,7 +7,7 @@ use super::{word_count, words};
 pub(crate) enum Gap {
     /// All of it stands for something that is to come.
     Placeholder,
-    /// It fills space: dummy text, or a model that speaks of itself.
+    /// It fills space: dummy text, or text in which a model talks about itself.
     Filler,
 }
 

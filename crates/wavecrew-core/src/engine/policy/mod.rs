@@ -302,9 +302,9 @@ impl Engine {
         match change {
             Ok(change) => {
                 let why = if change.is_some() {
-                    "rows were replaced by those of the plan"
+                    "later tasks were adapted to the plan"
                 } else {
-                    "the rows stay as they are"
+                    "no task changed"
                 };
                 let decision = decision(self, why);
                 if let Some((patch, plan)) = change {

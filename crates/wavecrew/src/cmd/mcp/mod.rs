@@ -17,7 +17,7 @@ use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Serve only the tools of the worker that started it
+    /// Serve only the tools of a worker; wavecrew itself uses this
     #[arg(long, conflicts_with = "agent")]
     worker: bool,
     /// Agent for calls that name none
