@@ -123,7 +123,11 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
         let unfinished = name.to_string_lossy().starts_with(".tmp-") || name == ".tasks.part";
         !unfinished && entry.file_type().is_ok_and(|kind| !kind.is_symlink())
     });
-    let mut paths: Vec<PathBuf> = kept.map(|entry| entry.path()).collect();
+    // Confinements are passed on as text.
+    let mut paths: Vec<PathBuf> = kept
+        .map(|entry| entry.path())
+        .filter(|path| path.to_str().is_some())
+        .collect();
     paths.sort_unstable();
     paths
 }

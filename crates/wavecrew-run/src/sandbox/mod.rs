@@ -44,7 +44,21 @@ pub(crate) struct Sandbox {
     /// What the workers of an agent may read, and when the folders that change looked like that.
     readable: HashMap<String, (Changed, Vec<PathBuf>)>,
     /// The confinement that was made last for each attempt's number.
-    made: HashMap<u32, Arc<Confinement>>,
+    made: HashMap<u32, (MadeFor, Arc<Confinement>)>,
+}
+
+/// What a confinement depends on. Workers of one slot mostly have the same, and get the one that was made.
+#[derive(PartialEq, Eq)]
+struct MadeFor {
+    agent: String,
+    role: String,
+    folder: PathBuf,
+    worktree: Option<PathBuf>,
+    private: PathBuf,
+    named: Vec<&'static str>,
+    changed: Changed,
+    /// When the working folder's own entries changed.
+    folder_changed: Option<SystemTime>,
 }
 
 /// When the project's and the session's own entries changed.
@@ -124,7 +138,7 @@ impl Sandbox {
     /// What the output of the worker with this number says that it was refused.
     pub fn refusals(&self, output: &Output, number: u32, folder: &Path) -> Vec<Refusal> {
         let made = self.made.get(&number);
-        made.map_or_else(Vec::new, |made| output.refusals(made, folder, &self.home))
+        made.map_or_else(Vec::new, |(_, made)| output.refusals(made, folder, &self.home))
     }
 
     /// The confinement of a command that checks a worker's folder; `None` if there is none.
@@ -140,11 +154,37 @@ impl Sandbox {
         if !self.is_on() {
             return None;
         }
+        let made_for = MadeFor {
+            agent: worker.agent.to_owned(),
+            role: worker.role.to_owned(),
+            folder: worker.folder.to_owned(),
+            worktree: worker.worktree.map(Path::to_owned),
+            private: worker.private.to_owned(),
+            named: policy::named_ci_files(worker.row),
+            changed: [&self.project, self.session.path()].map(changed_at),
+            folder_changed: changed_at(worker.folder),
+        };
+        if let Some((known, made)) = self.made.get(&worker.number)
+            && *known == made_for
+        {
+            return Some(Arc::clone(made));
+        }
+        let made = Arc::new(self.make(worker, made_for.changed)?);
+        let made = match self.made.remove(&worker.number) {
+            // The guardian knows it.
+            Some((_, same)) if *same == *made => same,
+            Some(_) | None => made,
+        };
+        self.made.insert(worker.number, (made_for, Arc::clone(&made)));
+        Some(made)
+    }
+
+    fn make(&mut self, worker: &ConfinedWorker<'_>, changed: Changed) -> Option<Confinement> {
         let own = agent_cli(worker.agent);
         let state = own.map(|cli| state_folders(&self.home, cli)).unwrap_or_default();
         create_state_folders(&state);
         let temp = self.temp.as_ref()?.path().join(worker.number.to_string());
-        let read = self.readable_by(worker, own);
+        let read = self.readable_by(worker, own, changed);
         let mut rules = self.write_rules(worker, &temp, &state);
         rules.write.extend(package_folder(worker.folder));
         if worker.agent == OFFLINE {
@@ -170,7 +210,7 @@ impl Sandbox {
             self.session.shared_prompt(worker.number),
             worker.private.to_owned(),
         ];
-        let confinement = Confinement {
+        Some(Confinement {
             support: self.support,
             read,
             write: rules.write,
@@ -178,15 +218,7 @@ impl Sandbox {
             hide,
             show,
             network: self.network(worker),
-        };
-        match self.made.get(&worker.number) {
-            Some(made) if **made == confinement => Some(Arc::clone(made)),
-            _ => {
-                let made = Arc::new(confinement);
-                self.made.insert(worker.number, Arc::clone(&made));
-                Some(made)
-            }
-        }
+        })
     }
 
     fn write_rules(&self, worker: &ConfinedWorker<'_>, temp: &Path, state: &[PathBuf]) -> policy::WriteRules {
@@ -235,11 +267,8 @@ impl Sandbox {
         &mut self,
         worker: &ConfinedWorker<'_>,
         own: Option<&'static dyn AgentCli>,
+        changed: Changed,
     ) -> Vec<PathBuf> {
-        let changed = [&self.project, self.session.path()].map(|folder| {
-            let found = fs::metadata(folder).ok();
-            found.and_then(|found| found.modified().ok())
-        });
         let cached = self.readable.get(worker.agent).filter(|(at, _)| *at == changed);
         let mut read = if let Some((_, read)) = cached {
             read.clone()
@@ -267,6 +296,10 @@ impl Sandbox {
         }
         self.settings.ports_of(self.settings.network_of(worker.role))
     }
+}
+
+fn changed_at(folder: &Path) -> Option<SystemTime> {
+    fs::metadata(folder).ok()?.modified().ok()
 }
 
 fn refusal(mode: SandboxMode, support: Support) -> Option<String> {

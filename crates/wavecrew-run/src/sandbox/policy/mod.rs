@@ -69,6 +69,15 @@ pub struct WriteRules {
     pub protect: Vec<PathBuf>,
 }
 
+/// The files for build services that a row names.
+pub fn named_ci_files(row: &str) -> Vec<&'static str> {
+    CI_FILES
+        .iter()
+        .copied()
+        .filter(|name| row.contains(name))
+        .collect()
+}
+
 pub fn write_rules(places: &WorkerPlaces<'_>) -> WriteRules {
     let mut rules = WriteRules::default();
     rules.write.extend(DEVICES.map(PathBuf::from));
@@ -119,7 +128,8 @@ impl WriteRules {
         }
         self.write.push(places.folder.to_owned());
         self.protect.extend(OWN_SETTINGS.map(below));
-        let unnamed = CI_FILES.iter().filter(|name| !places.row.contains(**name));
+        let named = named_ci_files(places.row);
+        let unnamed = CI_FILES.iter().filter(|name| !named.contains(name));
         self.protect.extend(unnamed.map(|name| below(name)));
         match places.workspace {
             Workspace::Project { git } => {
