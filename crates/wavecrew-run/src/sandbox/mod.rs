@@ -61,7 +61,7 @@ struct MadeFor {
     folder_changed: Option<SystemTime>,
 }
 
-/// When the project's and the session's own entries changed.
+/// When the entries changed of folders that readable places are listed from.
 type Changed = [Option<SystemTime>; 2];
 
 /// One worker that is about to start.
@@ -161,8 +161,11 @@ impl Sandbox {
             worktree: worker.worktree.map(Path::to_owned),
             private: worker.private.to_owned(),
             named: policy::named_ci_files(worker.row),
-            changed: [&self.project, self.session.path()].map(changed_at),
-            folder_changed: changed_at(worker.folder),
+            changed: self.changed(),
+            folder_changed: match worker.access {
+                Access::Tests | Access::Docs => changed_at(worker.folder),
+                Access::ReadOnly | Access::Source => None,
+            },
         };
         if let Some((known, made)) = self.made.get(&worker.number)
             && *known == made_for
@@ -177,6 +180,16 @@ impl Sandbox {
         };
         self.made.insert(worker.number, (made_for, Arc::clone(&made)));
         Some(made)
+    }
+
+    /// Mounts hide other sessions and what is private in this one. Without them, readable places have to be listed one by
+    /// one, and the list changes with these folders.
+    fn changed(&self) -> Changed {
+        if self.support.mounts {
+            [changed_at(&self.home), None]
+        } else {
+            [&self.project, self.session.path()].map(changed_at)
+        }
     }
 
     fn make(&mut self, worker: &ConfinedWorker<'_>, changed: Changed) -> Option<Confinement> {
@@ -274,12 +287,16 @@ impl Sandbox {
             read.clone()
         } else {
             let mut denied = self.denied(own);
-            denied.push(ProjectPaths::at(&self.project).sessions_folder());
             denied.extend(self.private.iter().cloned());
+            if !self.support.mounts {
+                denied.push(ProjectPaths::at(&self.project).sessions_folder());
+            }
             let mut read = all_but(Path::new("/"), &denied, &entries);
-            let session = entries(self.session.path()).into_iter();
-            read.extend(session.filter(|path| *path != self.session.run_folder()));
-            read.extend([self.session.team_file(), self.session.plan_file()]);
+            if !self.support.mounts {
+                let session = entries(self.session.path()).into_iter();
+                read.extend(session.filter(|path| *path != self.session.run_folder()));
+                read.extend([self.session.team_file(), self.session.plan_file()]);
+            }
             read.extend(self.settings.read.iter().cloned());
             self.readable
                 .insert(worker.agent.to_owned(), (changed, read.clone()));
