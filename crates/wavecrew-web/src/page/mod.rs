@@ -54,7 +54,7 @@ impl Frame<'_> {
                             }
                         }
                         @if self.stream.is_some() {
-                            button type="button" data-notify="" hidden { "Notify me of questions" }
+                            button type="button" data-notify="" hidden title="Show a notification when a run asks something" { "Notify me" }
                             span.link-state #link-state role="status" data-state="off" {}
                         }
                     }

@@ -55,7 +55,7 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
     }
     let per_page = if shot.medium == Medium::File { 400 } else { ROWS };
     let (range, pages) = paged(spans.len(), per_page, shot.query.page());
-    let critical = critical_path(shot, &spans);
+    let critical = critical_path(&spans);
     let shown = &spans[range];
     let first = shown.iter().map(|span| span.from).min().unwrap_or_default();
     let latest = shown.iter().map(|span| span.to).max().unwrap_or_default();
@@ -234,21 +234,20 @@ fn read_waits(shot: &Shot<'_>) -> Vec<Wait> {
     waits
 }
 
-/// Backwards from the attempt that ended last: each time to the one whose end let it start.
-fn critical_path<'a>(shot: &Shot<'_>, spans: &[Span<'a>]) -> HashSet<(&'a str, u32)> {
-    let plan = shot.ledger.plan();
-    let wave = |span: &Span<'_>| plan.find(span.task).map_or(0, |task| plan.wave(task));
+/// Backwards from the attempt that ended last: each time to the one whose end let it start, because it was the last of a
+/// wave or gave its slot.
+fn critical_path<'a>(spans: &[Span<'a>]) -> HashSet<(&'a str, u32)> {
     let mut by_end: Vec<&Span<'a>> = spans.iter().collect();
     by_end.sort_by_key(|span| span.to);
     let mut path = HashSet::new();
     let mut current = by_end.last().copied();
     while let Some(span) = current {
-        if !path.insert((span.task, span.attempt)) {
-            break;
-        }
+        path.insert((span.task, span.attempt));
         let before = by_end.partition_point(|other| other.to <= span.from);
-        let lets_start = |other: &&&Span<'_>| wave(other) != wave(span) || other.task == span.task;
-        current = by_end[..before].iter().rev().take(1000).find(lets_start).copied();
+        let mut earlier = by_end[..before].iter().rev();
+        current = earlier
+            .find(|other| !path.contains(&(other.task, other.attempt)))
+            .copied();
     }
     path
 }

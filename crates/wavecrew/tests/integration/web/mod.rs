@@ -3,5 +3,6 @@
 mod acts;
 mod bad_input;
 mod browser;
+mod evidence;
 mod pages;
 mod safety;
