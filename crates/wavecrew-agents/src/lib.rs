@@ -20,5 +20,5 @@ pub use by_name::{AgentError, by_name, named_program};
 pub use interactive::{InteractiveProtocol, Received};
 pub use output_reader::OutputReader;
 pub use pools::Pools;
-pub use redact::{Redactor, map_text, settled};
+pub use redact::{Redactor, map_text};
 pub use settings::{AgentSetting, AgentSettings};

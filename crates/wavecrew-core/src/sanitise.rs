@@ -1,6 +1,8 @@
 //! Makes the output of strangers safe to show: no escape sequence, title or control character reaches a
 //! terminal.
 
+use serde_json::Value;
+
 /// What is left of `bytes` when only text remains: printable characters, tabs and newlines.
 ///
 /// A lone carriage return becomes a newline. Invisible marks that reorder text are dropped, because they make
@@ -33,6 +35,24 @@ pub fn sanitise(bytes: &[u8]) -> String {
         }
     }
     clean
+}
+
+/// The value with every text in it sanitised, names of fields included.
+pub fn sanitise_value(value: Value) -> Value {
+    let text = |text: String| sanitise(text.as_bytes());
+    match value {
+        Value::String(old) => Value::String(text(old)),
+        Value::Array(items) => Value::Array(items.into_iter().map(sanitise_value).collect()),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            Value::Object(
+                fields
+                    .map(|(name, value)| (text(name), sanitise_value(value)))
+                    .collect(),
+            )
+        }
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
+    }
 }
 
 type Chars<'t> = std::iter::Peekable<std::str::Chars<'t>>;

@@ -5,6 +5,7 @@
 
 mod agents;
 mod answer;
+mod input;
 pub mod job;
 mod limits;
 mod paths;
@@ -37,7 +38,8 @@ fn serve(server: impl ServerHandler) -> io::Result<()> {
         .build()?;
     runtime.block_on(async {
         // The client left before it initialised.
-        let Ok(running) = server.serve(rmcp::transport::stdio()).await else {
+        let (input, output) = rmcp::transport::stdio();
+        let Ok(running) = server.serve((input::bounded(input), output)).await else {
             return Ok(());
         };
         running.waiting().await.map(drop).map_err(io::Error::other)

@@ -31,6 +31,32 @@ impl Root {
         self.inside(path, found)
     }
 
+    /// A table to write: a file that need not exist, in an existing folder. It may not take the place of a setting, a
+    /// program or a hook, nor of a link.
+    pub fn output(&self, path: &str) -> Result<PathBuf, String> {
+        let file = self.new_file(path)?;
+        let inside = file.strip_prefix(&self.0).unwrap_or(&file);
+        let is_hidden =
+            |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+        if inside.components().any(is_hidden) {
+            return Err(format!(
+                "{path} is in a hidden file or folder; write the table elsewhere"
+            ));
+        }
+        if !file
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+        {
+            return Err(format!("{path} does not end in `.csv`"));
+        }
+        match file.symlink_metadata() {
+            Ok(found) if !found.is_file() => {
+                Err(format!("{path} is a link or no regular file; remove it first"))
+            }
+            _ => Ok(file),
+        }
+    }
+
     /// A file that need not exist, in an existing folder.
     pub fn new_file(&self, path: &str) -> Result<PathBuf, String> {
         let full = self.0.join(path);
@@ -100,6 +126,23 @@ mod tests {
         let absolute = outer.path().join("secret.csv");
         assert!(root.existing(absolute.to_str().unwrap()).is_err());
         assert!(root.new_file("up").is_err());
+        fs::create_dir_all(project.join(".git/hooks")).unwrap();
+        fs::create_dir(project.join(".wavecrew")).unwrap();
+        fs::create_dir(project.join("tables")).unwrap();
+        std::os::unix::fs::symlink("in.csv", project.join("link.csv")).unwrap();
+        for path in [
+            ".git/config",
+            ".git/hooks/pre-commit",
+            ".git/hooks/x.csv",
+            "tables/../.git/x.csv",
+            ".wavecrew/x.csv",
+            "wavecrew.toml",
+            "link.csv",
+            "Makefile",
+        ] {
+            assert!(root.output(path).is_err(), "{path}");
+        }
+        assert!(root.output("tables/out.csv").is_ok() && root.output("in.csv").is_ok());
         assert!(
             root.existing("missing.csv")
                 .unwrap_err()

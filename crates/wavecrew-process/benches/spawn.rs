@@ -22,7 +22,13 @@ const IDLE: u64 = 1000;
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     match args.first().and_then(|a| a.to_str()) {
-        Some("__guardian") => return guardian_main(&[]),
+        Some("__guardian") => {
+            let words: Vec<String> = args
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            return guardian_main(&words);
+        }
         Some("noop" | "hang") => return wavecrew_test_support::fake_agent::run(args.into_iter()),
         _ => {}
     }

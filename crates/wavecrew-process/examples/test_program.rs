@@ -5,19 +5,23 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::process::ExitCode;
 
-use wavecrew_process::guardian::{Guardian, GuardianCommand, guardian_main};
+use wavecrew_process::guardian::{Guardian, GuardianCommand, USER_NAMESPACE, guardian_main};
 use wavecrew_process::{GuardianEvent, Spawn};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     match args.peek().and_then(|a| a.to_str()) {
-        Some("__guardian") => guardian_main(&[]),
+        Some("__guardian") => {
+            let words: Vec<String> = args.map(|word| word.to_string_lossy().into_owned()).collect();
+            guardian_main(&words)
+        }
         Some("__coordinator") => coordinate(args.skip(1).collect()),
         _ => wavecrew_test_support::fake_agent::run(args),
     }
 }
 
-/// Starts one worker that does what the arguments say, prints the pids of the guardian and the worker, and waits.
+/// Starts one worker that does what the arguments say, prints the pids of the guardian and the worker and
+/// what contains them, and waits.
 fn coordinate(args: Vec<OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -25,9 +29,13 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
         .expect("a runtime");
     runtime.block_on(async {
         let program = std::env::current_exe().expect("its own path").into_os_string();
+        let mut words: Vec<OsString> = vec!["__guardian".into()];
+        if !rustix::process::geteuid().is_root() {
+            words.push(USER_NAMESPACE.into());
+        }
         let launch = GuardianCommand {
             program: program.clone(),
-            args: vec!["__guardian".into()],
+            args: words,
             env: Vec::new(),
         };
         let (guardian, mut events) = Guardian::start(launch).await.expect("a guardian");
@@ -53,7 +61,8 @@ fn coordinate(args: Vec<OsString>) -> ExitCode {
         guardian.spawn(1, spawn).expect("the guardian is there");
         while let Some(notice) = events.recv().await {
             if let GuardianEvent::Spawned { process, .. } = notice {
-                println!("{} {}", guardian.process().pid, process.pid);
+                let containment = guardian.containment();
+                println!("{} {} {containment:?}", guardian.process().pid, process.pid);
             }
         }
     });

@@ -15,9 +15,9 @@ use wavecrew_core::event::ProcessId;
 
 use super::WORKER_VARIABLE;
 
-pub(crate) fn process_id(pid: Pid, start_time: u64) -> ProcessId {
+pub(crate) fn process_id(pid: i32, start_time: u64) -> ProcessId {
     ProcessId {
-        pid: pid.as_raw_pid(),
+        pid,
         start_time,
         boot_id: boot_id().to_owned(),
     }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn only_the_same_instance_is_alive() {
         let pid = rustix::process::getpid();
-        let me = process_id(pid, process_table::entry(pid).unwrap().start_time);
+        let me = process_id(pid.as_raw_pid(), process_table::entry(pid).unwrap().start_time);
         assert!(is_alive(&me));
         assert!(!is_alive(&ProcessId {
             start_time: me.start_time + 1,

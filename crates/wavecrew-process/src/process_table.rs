@@ -78,6 +78,13 @@ fn parse(pid: Pid, line: &[u8]) -> Option<Entry> {
     })
 }
 
+/// Whether somebody stopped a process with a signal.
+pub fn is_stopped(pid: Pid) -> bool {
+    let text = fs::read(path(pid, "stat")).unwrap_or_default();
+    let after = text.iter().rposition(|&b| b == b')');
+    after.is_some_and(|after| text[after + 1..].starts_with(b" T"))
+}
+
 /// What a process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -10,17 +10,31 @@ use tempfile::NamedTempFile;
 /// Names of unfinished files start so; they are swept when a session is opened for writing.
 pub(crate) const TEMP_PREFIX: &str = ".tmp-";
 
-/// Replaces `path` durably: after this returns the new content survives a power cut.
+/// The mode of files that only the user may read: sessions contain prompts, code and what agents print.
+pub(crate) const PRIVATE: u32 = 0o600;
+/// The mode of files in the project, which the umask narrows.
+const SHARED: u32 = 0o666;
+
+/// Replaces `path` durably: after this returns the new content survives a power cut. Only the user may read it.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
-    let temp = temp_with(path, bytes, 0o666)?;
+    write_with(path, bytes, PRIVATE)
+}
+
+/// The same for a file of the project, which others may read like any other.
+pub fn write_shared(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
+    write_with(path, bytes, SHARED)
+}
+
+fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SessionError> {
+    let temp = temp_with(path, bytes, mode)?;
     temp.as_file().sync_all().context("sync", temp.path())?;
     persist(temp, path)?;
     sync_folder(folder_of(path))
 }
 
-/// Replaces `path` so that readers never see half of it, without waiting for the disk.
+/// Replaces `path` so that readers never see half of it, without waiting for the disk. Only the user may read it.
 pub fn write_volatile(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
-    persist(temp_with(path, bytes, 0o666)?, path)
+    persist(temp_with(path, bytes, PRIVATE)?, path)
 }
 
 /// Makes names created, renamed or removed in `folder` durable.
@@ -77,17 +91,20 @@ mod tests {
     }
 
     #[test]
-    fn others_may_read_what_was_written() {
+    fn others_may_read_only_what_is_shared() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a");
-        write(&path, b"x").unwrap();
-        let plain = dir.path().join("b");
-        fs::write(&plain, b"x").unwrap();
-        let mode = |p: &Path| fs::metadata(p).unwrap().permissions().mode();
+        let path = |name: &str| dir.path().join(name);
+        write(&path("private"), b"x").unwrap();
+        write_volatile(&path("volatile"), b"x").unwrap();
+        write_shared(&path("shared"), b"x").unwrap();
+        fs::write(path("plain"), b"x").unwrap();
+        let mode = |name: &str| fs::metadata(path(name)).unwrap().permissions().mode();
+        assert_eq!(mode("private") & 0o777, 0o600);
+        assert_eq!(mode("volatile") & 0o777, 0o600);
         assert_eq!(
-            mode(&path),
-            mode(&plain),
-            "the same mode as any file the user creates"
+            mode("shared"),
+            mode("plain"),
+            "like any file that the user creates"
         );
     }
 

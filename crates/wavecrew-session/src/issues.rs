@@ -206,7 +206,7 @@ impl IssueStore {
             }
         }
         if closed.is_some() {
-            atomic::write(&path, &after)?;
+            atomic::write_shared(&path, &after)?;
         }
         Ok(closed)
     }
@@ -228,7 +228,7 @@ impl IssueStore {
             text.extend(to_line(issue)?.into_bytes());
             text.push(b'\n');
         }
-        atomic::write(&path, &text)
+        atomic::write_shared(&path, &text)
     }
 
     /// Held as long as the file lives.

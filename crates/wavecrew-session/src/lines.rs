@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(crate) const MAX_LINE: usize = 1024 * 1024;
 
 /// Bytes of a file that are read. Every entry takes several times its length in memory.
-const MAX_READ: u64 = 16 << 20;
+const MAX_READ: u64 = 8 << 20;
 
 /// What a file of lines holds.
 #[derive(Clone, PartialEq, Debug)]

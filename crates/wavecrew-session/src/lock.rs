@@ -2,11 +2,13 @@
 //!
 //! The lock is the kernel's and dies with its process; the text in the file is only for people.
 
+use crate::atomic::{PRIVATE, folder_of};
 use crate::error::{IoContext, SessionError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -47,15 +49,31 @@ impl fmt::Display for Holder {
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
+    /// Locked too, in case somebody removes the lock file.
+    _folder: Option<File>,
 }
 
 impl SessionLock {
     pub fn acquire(path: &Path, holder: &Holder) -> Result<Self, SessionError> {
+        let folder = File::open(folder_of(path)).context("open the folder of", path)?;
+        // Some network file systems cannot lock folders.
+        let folder = match try_lock_for(&folder, path, Duration::from_millis(100)) {
+            Ok(true) => Some(folder),
+            Ok(false) => {
+                let holder = File::open(path).ok().and_then(|mut file| read_holder(&mut file));
+                return Err(SessionError::Locked {
+                    path: path.to_owned(),
+                    holder: holder.map(Box::new),
+                });
+            }
+            Err(_) => None,
+        };
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(PRIVATE)
             .open(path)
             .context("open the lock", path)?;
         if !try_lock_for(&file, path, Duration::from_millis(100))? {
@@ -72,7 +90,10 @@ impl SessionLock {
         text.push(b'\n');
         file.set_len(0).context("write", path)?;
         file.write_all(&text).context("write", path)?;
-        Ok(Self { file })
+        Ok(Self {
+            file,
+            _folder: folder,
+        })
     }
 }
 
@@ -87,14 +108,20 @@ impl Drop for SessionLock {
 pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
     let mut file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(holder_of_folder(path)),
         Err(error) => return Err(error).context("open the lock", path),
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(None),
+        // It may be another file than the one that was locked.
+        Ok(()) => Ok(holder_of_folder(path)),
         Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file).unwrap_or_else(unnamed))),
         Err(TryLockError::Error(error)) => Err(error).context("look at the lock", path),
     }
+}
+
+fn holder_of_folder(path: &Path) -> Option<Holder> {
+    let tried = File::open(folder_of(path)).map(|folder| folder.try_lock_shared());
+    matches!(tried, Ok(Err(TryLockError::WouldBlock))).then(unnamed)
 }
 
 /// Tries for a moment, because somebody who only looks holds the lock for microseconds.
@@ -149,6 +176,26 @@ mod tests {
         drop(lock);
         assert_eq!(holder(&path).unwrap(), None);
         SessionLock::acquire(&path, &me).unwrap();
+    }
+
+    #[test]
+    fn a_removed_lock_file_lets_nobody_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".lock");
+        let me = Holder::this_process("now", "w");
+        let lock = SessionLock::acquire(&path, &me).unwrap();
+        for replacement in [None, Some("")] {
+            std::fs::remove_file(&path).unwrap();
+            if let Some(text) = replacement {
+                std::fs::write(&path, text).unwrap();
+            }
+            assert!(holder(&path).unwrap().is_some(), "{replacement:?}");
+            let error = SessionLock::acquire(&path, &me).unwrap_err();
+            assert!(error.to_string().contains("in use"), "{error}");
+            std::fs::write(&path, "").unwrap();
+        }
+        drop(lock);
+        assert_eq!(holder(&path).unwrap(), None);
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! several share a write. Every run begins a pack of its own, so that an entry that a crash cut short ends its file; it is left out.
 //! Refuses to change an entry.
 
+use crate::atomic::PRIVATE;
 use crate::error::{IoContext, SessionError};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are written without waiting for more.
@@ -65,7 +67,8 @@ fn begin(folder: &Path) -> Result<File, SessionError> {
     let mut number = 1;
     loop {
         let path = path_of(folder, number);
-        match File::options().append(true).create_new(true).open(&path) {
+        let mut options = File::options();
+        match options.append(true).create_new(true).mode(PRIVATE).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             made => return made.context("create", &path),
         }

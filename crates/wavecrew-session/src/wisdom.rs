@@ -5,6 +5,7 @@ use crate::error::{IoContext, SessionError};
 use crate::lines;
 use crate::worker_file::{Found, not_a_file, read_end};
 use std::path::{Path, PathBuf};
+use wavecrew_core::sanitise::sanitise;
 
 /// Bytes of a file that are read, from its end.
 const MAX_READ: u64 = 1 << 20;
@@ -65,6 +66,7 @@ impl Wisdom {
 
     /// Adds one bullet. Line ends inside `text` become spaces, so that a bullet stays a bullet.
     pub fn append(&self, file: WisdomFile, who: &str, text: &str) -> Result<(), SessionError> {
+        let (text, who) = (sanitise(text.as_bytes()), sanitise(who.as_bytes()));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let who = who.split_whitespace().collect::<Vec<_>>().join(" ");
         lines::append(&self.path(file), format!("\n- [{who}] {text}").into_bytes())
@@ -94,7 +96,7 @@ mod tests {
         )
         .unwrap();
         wisdom
-            .append(WisdomFile::Issues, "tester", "two\n# lines")
+            .append(WisdomFile::Issues, "tester", "two\n\u{1b}[31m# lines\u{202e}")
             .unwrap();
         wisdom.append(WisdomFile::Issues, "writer", "one").unwrap();
         assert_eq!(

@@ -86,6 +86,11 @@ pub fn open_read_below(path: &Path, below: usize) -> io::Result<Found<File>> {
     open(path, below, OFlags::RDONLY)
 }
 
+/// Opens a regular file for changes in place; its name is the worker's, its folder is not.
+pub fn open_change(path: &Path) -> io::Result<Found<File>> {
+    open(path, 1, OFlags::RDWR)
+}
+
 /// At most `limit` bytes of a regular file; the flag says whether there are more.
 pub fn read_limited(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
     Ok(match open_read(path)? {

@@ -26,7 +26,7 @@ impl Global {
     /// Prints a line about progress for a person: not with --quiet or --json.
     pub fn note(&self, text: &str) {
         if self.prints_notes() {
-            anstream::eprintln!("{}", crate::show::safe(text));
+            tell!("{}", crate::show::safe(text));
         }
     }
 

@@ -255,7 +255,7 @@ fn warn_of_open(known: &IssueFile, issues: &[Issue]) {
                 .find(id)
                 .is_none_or(|other| other.status == IssueStatus::Open);
             if !here && open {
-                anstream::eprintln!(
+                tell!(
                     "{} depends on {}, which is not closed and not part of this run",
                     safe(&issue.id),
                     safe(id)

@@ -1,5 +1,8 @@
 //! Runs teams of coding agents in dependency waves.
 
+#[macro_use]
+mod stderr;
+
 mod agent_choice;
 mod browser;
 mod clients;

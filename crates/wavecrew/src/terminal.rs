@@ -29,7 +29,7 @@ pub fn page(lines: &[String]) {
         && paged(lines))
     {
         for line in lines {
-            anstream::eprintln!("{line}");
+            tell!("{line}");
         }
     }
 }
@@ -70,7 +70,7 @@ pub fn choose_about(context: &str, prompt: &str, items: &[&str], default: usize)
         return browser::choose(context, prompt, items, default);
     }
     if !context.is_empty() {
-        anstream::eprintln!("{context}");
+        tell!("{context}");
     }
     let select = dialoguer::Select::with_theme(&PlainTheme)
         .with_prompt(prompt)

@@ -13,7 +13,7 @@ mod write;
 
 pub use patch::{AddedRow, ChangedCell, Patch};
 pub use problem::{Problem, Warning, closest, did_you_mean};
-pub use read::Origin;
+pub use read::{Origin, is_formula_start};
 pub use write::TableWriter;
 
 /// An immutable table. All cells are in one text, each followed by one separator byte; only the ends of the cells are

@@ -98,7 +98,7 @@ fn ragged(record: &Record<'_>, width: usize) -> Problem {
 }
 
 /// Characters that make a spreadsheet evaluate a cell, and the guard itself.
-pub(super) fn is_formula_start(byte: u8) -> bool {
+pub fn is_formula_start(byte: u8) -> bool {
     matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r' | b'\'')
 }
 

@@ -41,7 +41,7 @@ pub fn create(
     let output = call
         .output_csv_path
         .as_deref()
-        .map(|path| root.new_file(path))
+        .map(|path| root.output(path))
         .transpose()?;
     let bytes = fs::read(&csv).map_err(|error| format!("failed to read csv {}: {error}", call.csv_path))?;
     let input = InputTable::read(&bytes, call.id_column.as_deref())?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
 use wavecrew_core::event::{Status, StopReason};
+use wavecrew_core::sheet::is_formula_start;
 use wavecrew_run::worktree::KeptWorktree;
 
 /// Columns of the job.
@@ -76,11 +77,22 @@ pub fn render(
         let tree = worktrees.map(|worktrees| worktree_cells(worktrees.kept(&item.task_id)));
         let tree = tree.into_iter().flatten().map(Cow::Owned);
         for cell in given.chain(job).chain(results).chain(tree) {
-            out.write_field(cell.as_bytes()).expect("writing to memory");
+            out.write_field(guarded(&cell).as_bytes())
+                .expect("writing to memory");
         }
         out.write_record(None::<&[u8]>).expect("writing to memory");
     }
     out.into_inner().expect("writing to memory")
+}
+
+/// With `'` before what a spreadsheet would take for a formula. A number is none.
+fn guarded(cell: &str) -> Cow<'_, str> {
+    let starts_formula = |byte| is_formula_start(byte) && byte != b'\'';
+    if cell.bytes().next().is_some_and(starts_formula) && cell.parse::<f64>().is_err() {
+        Cow::Owned(format!("'{cell}"))
+    } else {
+        Cow::Borrowed(cell)
+    }
 }
 
 /// Where a row's work is, if it left any.

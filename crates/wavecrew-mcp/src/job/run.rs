@@ -187,7 +187,7 @@ impl OutputWriter {
         })?;
         self.table_timer.refresh_if_due(|| {
             let bytes = render(dir.id(), spec, input, ledger, worktrees);
-            atomic::write_volatile(&spec.output_csv, &bytes)
+            atomic::write_shared(&spec.output_csv, &bytes)
         })
     }
 
@@ -236,7 +236,7 @@ impl OutputWriter {
             ledger,
             self.worktrees.as_ref(),
         );
-        atomic::write(&self.spec.output_csv, &bytes)?;
+        atomic::write_shared(&self.spec.output_csv, &bytes)?;
         self.status.write(&self.dir)
     }
 

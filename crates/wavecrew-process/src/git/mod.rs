@@ -1,8 +1,11 @@
 //! Git on files of workers. Whatever the settings of the repository say, it starts no program: no hook, filter, monitor,
 //! driver, editor, signature or transport. The person's own filters and drivers stay: projects may need them.
 
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+
+use crate::start_detached;
 
 /// Variables with which an outer git would point ours at its own repository, or at programs.
 const OUTER_VARIABLES: [&str; 18] = [
@@ -87,6 +90,14 @@ pub fn git_command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// Runs git to its end, detached: when the guardian is killed, the coordinator ends its descendants, and this git is not a
+/// worker's.
+pub fn git_output(mut command: Command) -> io::Result<Output> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (child, _detached) = start_detached(|| command.spawn(), |child| Some(child.id()))?;
+    child.wait_with_output()
+}
+
 /// Where the name of the command is, after options such as `-c name=value`.
 fn subcommand(args: &[&str]) -> Option<usize> {
     let mut at = 0;
@@ -123,7 +134,9 @@ fn replaced_programs(folder: &Path) -> Vec<(String, &'static str)> {
         "--get-regexp",
         PROGRAMS,
     ];
-    let Ok(listed) = hardened(folder).args(listing).output() else {
+    let mut command = hardened(folder);
+    command.args(listing);
+    let Ok(listed) = git_output(command) else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();

@@ -7,24 +7,27 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, getpid, set_child_subreaper};
+use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{interval, sleep, timeout};
 
-use super::GuardianCommand;
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, ProgramSpec, Request, VERSION, decode, encode};
+use super::{Containment, GuardianCommand, NO_PID_NAMESPACE};
+use crate::sandbox::LESS_SUPPORT;
 use crate::{
     GuardianEvent, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
-    outer_agent_markers, process_id, raise_open_files_limit,
+    outer_agent_markers, process_id, process_table, raise_open_files_limit,
 };
 
 /// A program that is not ready by then is not a guardian.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
+/// A guardian that is found stopped twice in a row is killed: it would let workers run past every limit.
+const STOPPED_CHECK: Duration = Duration::from_secs(1);
 /// More than the guardian needs to end everything.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long to wait until descriptors in flight have arrived; there is no event for it.
@@ -34,6 +37,8 @@ const IN_FLIGHT_PAUSE: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct Guardian {
     process: ProcessId,
+    containment: Containment,
+    /// The guardian, or its keeper.
     child: Child,
     outgoing: UnboundedSender<Outgoing>,
     connection: JoinHandle<()>,
@@ -45,15 +50,30 @@ impl Guardian {
     pub async fn start(
         launch: GuardianCommand,
     ) -> Result<(Self, UnboundedReceiver<GuardianEvent>), ProcessError> {
-        let program = launch.program.to_string_lossy().into_owned();
         set_child_subreaper(Some(getpid())).map_err(ProcessError::system("adopt orphaned processes"))?;
+        let wanted = wanted_containment();
+        match Self::start_in(&launch, wanted).await {
+            // The kernel lets it make a namespace, but not mount what belongs into it.
+            Err(ProcessError::NotReady { .. }) if wanted == Containment::Namespace => {
+                Self::start_in(&launch, Containment::None).await
+            }
+            started => started,
+        }
+    }
+
+    async fn start_in(
+        launch: &GuardianCommand,
+        wanted: Containment,
+    ) -> Result<(Self, UnboundedReceiver<GuardianEvent>), ProcessError> {
+        let program = launch.program.to_string_lossy().into_owned();
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
             .map_err(ProcessError::system("create a socket"))?;
-        let mut command = Command::new(launch.program);
+        let mut command = Command::new(&launch.program);
         command
-            .args(launch.args)
-            .envs(launch.env)
+            .args(&launch.args)
+            .args((wanted == Containment::None).then_some(NO_PID_NAMESPACE))
+            .envs(launch.env.iter().cloned())
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -76,23 +96,24 @@ impl Guardian {
             program: program.clone(),
             reason: reason.to_owned(),
         };
-        let start_time = match timeout(READY_TIMEOUT, next_answer(&socket)).await {
+        let (process, containment) = match timeout(READY_TIMEOUT, next_answer(&socket)).await {
             Ok(Some((
                 _,
                 Answer::Ready {
                     version: VERSION,
-                    start_time,
+                    process,
+                    containment,
                 },
-            ))) => start_time,
+            ))) => (process, containment),
             Ok(Some(_)) => return Err(not_ready("it is a different version")),
             Ok(None) => return Err(not_ready("it exited at once")),
             Err(_) => return Err(not_ready("it does not answer")),
         };
-        let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let pid = pid.ok_or_else(|| not_ready("it exited at once"))?;
+        let guardian = Pid::from_raw(process.pid).ok_or_else(|| not_ready("it exited at once"))?;
         let (outgoing, queue) = unbounded_channel();
         let (events, driver) = unbounded_channel();
         let connection = Connection {
+            guardian,
             socket,
             queue,
             events,
@@ -101,7 +122,8 @@ impl Guardian {
         let connection = tokio::spawn(connection.run());
         Ok((
             Self {
-                process: process_id(pid, start_time),
+                process: process_id(process.pid, process.start_time),
+                containment,
                 child,
                 outgoing,
                 connection,
@@ -110,8 +132,30 @@ impl Guardian {
         ))
     }
 
+    /// What a guardian can do here: starts one and ends it again.
+    pub fn try_containment(launch: GuardianCommand) -> Result<Containment, ProcessError> {
+        let failed = |source| ProcessError::System {
+            what: "start an event loop",
+            source,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        runtime.block_on(async {
+            let (guardian, _events) = Self::start(launch).await?;
+            let containment = guardian.containment();
+            guardian.shutdown().await;
+            Ok(containment)
+        })
+    }
+
     pub fn process(&self) -> &ProcessId {
         &self.process
+    }
+
+    pub fn containment(&self) -> Containment {
+        self.containment
     }
 
     /// Asks for a program to be started; [`GuardianEvent::Spawned`] or [`GuardianEvent::SpawnFailed`] answers. A key names one spawn.
@@ -187,6 +231,7 @@ type ProgramAndFolder = (OsString, OsString);
 
 /// Owns the socket. Ends when the handle is dropped, which closes the socket, which ends the workers.
 struct Connection {
+    guardian: Pid,
     socket: UnixDatagram,
     queue: UnboundedReceiver<Outgoing>,
     events: UnboundedSender<GuardianEvent>,
@@ -202,6 +247,8 @@ enum Socket {
 impl Connection {
     async fn run(mut self) {
         let mut pending: Option<Packet> = None;
+        let mut checks = interval(STOPPED_CHECK);
+        let mut was_stopped = false;
         loop {
             let state = tokio::select! {
                 biased;
@@ -219,6 +266,14 @@ impl Connection {
                     pending = Some(packet);
                     Socket::Open
                 }
+                _ = checks.tick() => {
+                    let stopped = process_table::is_stopped(self.guardian);
+                    if stopped && was_stopped {
+                        let _ = kill_process(self.guardian, Signal::KILL);
+                    }
+                    was_stopped = stopped;
+                    Socket::Open
+                }
             };
             if let Socket::Lost = state {
                 self.queue.close();
@@ -232,14 +287,11 @@ impl Connection {
     fn deliver(&mut self, key: u64, answer: &Answer) -> Socket {
         let event = match *answer {
             Answer::Ready { .. } => return Socket::Open,
-            Answer::Spawned { pid, start_time } => {
+            Answer::Spawned(process) => {
                 self.programs.remove(&key);
-                let Some(pid) = Pid::from_raw(pid) else {
-                    return Socket::Lost;
-                };
                 GuardianEvent::Spawned {
                     key,
-                    process: process_id(pid, start_time),
+                    process: process_id(process.pid, process.start_time),
                 }
             }
             Answer::SpawnFailed { errno } => {
@@ -286,6 +338,16 @@ async fn write(socket: &UnixDatagram, packet: Option<&Packet>) -> Socket {
             Err(Some(Errno::TOOMANYREFS | Errno::NOBUFS | Errno::NOMEM)) => sleep(IN_FLIGHT_PAUSE).await,
             Err(_) => return Socket::Lost,
         }
+    }
+}
+
+/// Tests pretend with [`LESS_SUPPORT`] that the kernel offers less.
+fn wanted_containment() -> Containment {
+    let less = std::env::var(LESS_SUPPORT).unwrap_or_default();
+    if less.split(',').any(|setting| setting == "processes=0") {
+        Containment::None
+    } else {
+        Containment::Namespace
     }
 }
 

@@ -5,11 +5,13 @@
 //! coordinator ──[ SEQPACKET socket: requests with descriptors, answers ]── guardian (subreaper) ── workers ── ...
 //! ```
 //!
-//! The coordinator is a subreaper too: if the guardian is killed, its workers land there and are ended by it.
+//! Where the kernel allows it, guardian and workers live in a PID [namespace] of their own, which ends with the guardian.
+//! Elsewhere the coordinator ends the workers of a killed guardian: it is a subreaper too, so that they land there.
 
 mod cleanup;
 mod client;
 mod confined_threads;
+mod namespace;
 mod orphans;
 mod packet;
 mod server;
@@ -19,6 +21,8 @@ mod worker;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
 
 use crate::sandbox::enter_user_namespace;
 pub use client::Guardian;
@@ -32,8 +36,19 @@ pub struct GuardianCommand {
     pub env: Vec<(OsString, OsString)>,
 }
 
+/// What keeps workers from outliving a run whose coordinator and guardian are both killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Containment {
+    /// The kernel ends them with the guardian.
+    Namespace,
+    /// Nothing: workers that hide live on until the session is continued.
+    None,
+}
+
 /// An argument of a guardian that starts confined programs for a user without privileges.
 pub const USER_NAMESPACE: &str = "--user-namespace";
+/// An argument of a guardian that makes no PID namespace.
+const NO_PID_NAMESPACE: &str = "--no-pid-namespace";
 
 /// The main function of a guardian process. Its stdin is the socket to the coordinator.
 pub fn guardian_main(words: &[String]) -> ExitCode {
@@ -43,7 +58,12 @@ pub fn guardian_main(words: &[String]) -> ExitCode {
         eprintln!("the guardian cannot enter a user namespace: {error}");
         return ExitCode::from(2);
     }
-    match server::serve() {
+    let containment = if words.iter().any(|word| word == NO_PID_NAMESPACE) {
+        Containment::None
+    } else {
+        Containment::Namespace
+    };
+    match server::guard(containment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -15,10 +15,12 @@ use rustix::net::sockopt;
 use rustix::process::{Pid, WaitOptions, chdir, getpid, set_child_subreaper, setsid, wait};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
+use super::Containment;
+use super::namespace::{self, Namespace};
 use super::orphans::{ADOPTED, Orphans, worker_mark};
 use super::packet::{Packet, Received, receive};
 use super::spawn_threads::{MAX_JOBS, SpawnJob, SpawnResult, SpawnThreads};
-use super::wire::{Answer, Malformed, Request, VERSION, decode, decode_key, encode};
+use super::wire::{Answer, Malformed, ReportedProcess, Request, VERSION, decode, decode_key, encode};
 use super::worker::Worker;
 use crate::{KILL_INTERVAL, ProcessExit, Sweep, end_processes, process_table};
 
@@ -36,8 +38,8 @@ impl From<Errno> for ServeError {
     }
 }
 
-/// Serves the coordinator at the other end of stdin until it goes away, then ends everything that is left.
-pub fn serve() -> Result<(), ServeError> {
+/// Becomes the guardian, or its keeper: see [`namespace`].
+pub fn guard(wanted: Containment) -> Result<(), ServeError> {
     sockopt::socket_type(io::stdin()).map_err(|_| ServeError::NotASocket)?;
     // A session of its own: the terminal's signals do not arrive here, and no worker can use the terminal. This fails only for
     // a group leader, which the terminal does not reach anyway.
@@ -47,6 +49,21 @@ pub fn serve() -> Result<(), ServeError> {
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
         signal_hook::flag::register(signal, Arc::clone(&unused))?;
     }
+    // Do not keep a folder busy that somebody may want to unmount or remove.
+    chdir("/")?;
+    let namespace = Namespace::enter()?;
+    if namespace.is_none()
+        && wanted == Containment::Namespace
+        && let Some(mut guardian) = namespace::start_inside()?
+    {
+        guardian.wait()?;
+        return Ok(());
+    }
+    serve(namespace)
+}
+
+/// Serves the coordinator at the other end of stdin until it goes away, then ends everything that is left.
+fn serve(namespace: Option<Namespace>) -> Result<(), ServeError> {
     let (wake, waker) = UnixStream::pair()?;
     wake.set_nonblocking(true)?;
     waker.set_nonblocking(true)?;
@@ -54,10 +71,9 @@ pub fn serve() -> Result<(), ServeError> {
     set_child_subreaper(Some(me))?;
     let spawn_threads = SpawnThreads::start(&waker)?;
     signal_hook::low_level::pipe::register(SIGCHLD, waker)?;
-    // Do not keep a folder busy that somebody may want to unmount or remove.
-    chdir("/")?;
     let mut guardian = Server {
         me,
+        namespace,
         wake,
         workers: HashMap::new(),
         running: HashMap::new(),
@@ -72,19 +88,22 @@ pub fn serve() -> Result<(), ServeError> {
         outgoing: VecDeque::new(),
     };
     let start_time = process_table::entry(me).map_or(0, |e| e.start_time);
-    guardian.answer(
-        0,
-        &Answer::Ready {
-            version: VERSION,
-            start_time,
+    let ready = Answer::Ready {
+        version: VERSION,
+        process: guardian.reported(me, start_time),
+        containment: match guardian.namespace {
+            Some(_) => Containment::Namespace,
+            None => Containment::None,
         },
-    );
+    };
+    guardian.answer(0, &ready);
     guardian.run();
     Ok(())
 }
 
 pub(super) struct Server {
     me: Pid,
+    namespace: Option<Namespace>,
     /// Readable when a child has ended.
     wake: UnixStream,
     pub(super) workers: HashMap<u64, Worker>,
@@ -262,10 +281,7 @@ impl Server {
                     if let Some(grace) = close {
                         self.close(key, grace);
                     }
-                    Answer::Spawned {
-                        pid: pid.as_raw_pid(),
-                        start_time,
-                    }
+                    Answer::Spawned(self.reported(pid, start_time))
                 }
                 Err(errno) => spawn_failed(errno),
             };
@@ -311,6 +327,17 @@ impl Server {
         if let Some(worker) = self.workers.get_mut(&key) {
             worker.exit = Some(exit);
             self.exited.push(key);
+        }
+    }
+
+    fn reported(&self, pid: Pid, start_time: u64) -> ReportedProcess {
+        let pid = match &self.namespace {
+            Some(namespace) => namespace.pid_outside(pid),
+            None => Some(pid),
+        };
+        ReportedProcess {
+            pid: pid.map_or(0, Pid::as_raw_pid),
+            start_time,
         }
     }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::Containment;
 use crate::ProcessExit;
 use crate::sandbox::Confinement;
 
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The key comes first and has a fixed length: it names the worker even when the rest of a packet is lost.
 pub const KEY_LENGTH: usize = size_of::<u64>();
 
@@ -35,10 +36,27 @@ pub struct ProgramSpec {
 /// What the guardian answers about the worker with a key; `Ready` is about the guardian itself.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    Ready { version: u32, start_time: u64 },
-    Spawned { pid: i32, start_time: u64 },
-    SpawnFailed { errno: i32 },
-    Exited { status: ProcessExit, leftovers: u32 },
+    Ready {
+        version: u32,
+        process: ReportedProcess,
+        containment: Containment,
+    },
+    Spawned(ReportedProcess),
+    SpawnFailed {
+        errno: i32,
+    },
+    Exited {
+        status: ProcessExit,
+        leftovers: u32,
+    },
+}
+
+/// A process, with the number that the coordinator sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedProcess {
+    /// 0 if it has ended before its number was known.
+    pub pid: i32,
+    pub start_time: u64,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,12 +114,16 @@ mod tests {
         for answer in [
             Answer::Ready {
                 version: VERSION,
-                start_time: 3,
+                process: ReportedProcess {
+                    pid: 2,
+                    start_time: 3,
+                },
+                containment: Containment::Namespace,
             },
-            Answer::Spawned {
+            Answer::Spawned(ReportedProcess {
                 pid: 2,
                 start_time: 3,
-            },
+            }),
             Answer::SpawnFailed { errno: 2 },
             exited(ProcessExit::Code(3)),
             exited(ProcessExit::Signal(9)),

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use landlock_rules::Ruleset;
 pub use programs::{ProgramRules, RULES_VARIABLE, spawn_confined};
+pub(crate) use support::LESS_SUPPORT;
 pub use support::{LandlockAbi, Support};
 pub use user_namespace::{PROBE_ARGUMENT, enter_user_namespace, probe_main};
 

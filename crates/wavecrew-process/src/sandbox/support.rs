@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{mounts, seccomp, user_namespace};
 
-/// Tests pretend with it that the kernel offers less: `WAVECREW_SANDBOX_SUPPORT=landlock=3,mounts=0,seccomp=0`.
-const LESS: &str = "WAVECREW_SANDBOX_SUPPORT";
+/// Tests pretend with it that the kernel offers less: `WAVECREW_SANDBOX_SUPPORT=landlock=3,mounts=0,seccomp=0`. `processes=0`
+/// means no PID namespace.
+pub(crate) const LESS_SUPPORT: &str = "WAVECREW_SANDBOX_SUPPORT";
 
 /// The version of the kernel's Landlock interface; 0 if there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ impl Support {
             },
             seccomp: on_thread(|| seccomp::refuse_dangerous_calls().is_ok()),
         };
-        match env::var(LESS) {
+        match env::var(LESS_SUPPORT) {
             Ok(less) => found.at_most(&less),
             Err(_) => found,
         }

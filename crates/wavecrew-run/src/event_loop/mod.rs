@@ -22,6 +22,7 @@ use crate::sandbox::{Sandbox, SandboxSettings, program_rules};
 use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
 use crate::worker::Worker;
+use crate::worker::appended_files::AppendedFiles;
 use crate::worker::first_message::SharedNotes;
 use crate::worker::packed_files::PackedFiles;
 use crate::worker::streams::{ProcessState, WorkerEvent};
@@ -36,9 +37,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::{Agent, AgentSettings, Pools, Redactor};
-use wavecrew_core::engine::{Engine, GivenAnswer, Input, Ledger, MergeOutcome, Question, WorkerId};
+use wavecrew_core::engine::{Engine, GivenAnswer, Input, Ledger, MergeOutcome, Notice, Question, WorkerId};
 use wavecrew_core::event::RunOutcome;
-use wavecrew_process::guardian::{Guardian, GuardianCommand, USER_NAMESPACE};
+use wavecrew_process::guardian::{Containment, Guardian, GuardianCommand, USER_NAMESPACE};
 use wavecrew_process::{ProcessError, check_open_files_limit};
 use wavecrew_session::{Attempts, SessionError};
 
@@ -53,6 +54,10 @@ pub enum DriveError {
     #[error("{0}")]
     NoSandbox(String),
 }
+
+/// Said at the start where the kernel does not end workers with the guardian.
+const UNCONTAINED: &str = "No PID namespace here: if wavecrew and its guardian are killed at once, workers may live on \
+                           until you continue the session. `wavecrew doctor` says what to do.";
 
 /// Asks a person; runs on its own thread.
 pub type Asker = std::sync::Arc<dyn Fn(&Question) -> GivenAnswer + Send + Sync>;
@@ -99,6 +104,7 @@ pub struct Driver<'a> {
     pub(crate) inputs: VecDeque<Input>,
     pub(crate) shared_notes: SharedNotes,
     pub(crate) packed_files: PackedFiles,
+    pub(crate) appended_files: AppendedFiles,
     pub(crate) agent_files: AgentFiles,
     pub(crate) sandbox: Sandbox,
     /// Agents that ignore their settings: the person has been warned.
@@ -114,6 +120,8 @@ pub struct Driver<'a> {
     pub(crate) worker_events: UnboundedSender<WorkerEvent>,
     pub(crate) answers: UnboundedSender<(u32, GivenAnswer)>,
     pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,
+    /// Threads that merge the work of tasks.
+    pub(crate) merging: Vec<std::thread::JoinHandle<()>>,
     interrupts: u32,
     ending: Option<RunOutcome>,
 }
@@ -156,6 +164,9 @@ impl<'a> Driver<'a> {
             guardian.shutdown().await;
             return Err(error.into());
         }
+        if guardian.containment() == Containment::None {
+            context.reporter.notice(&Notice::Note(UNCONTAINED.to_owned()));
+        }
         let (worker_events, worker_events_in) = unbounded_channel();
         let (answers, answers_in) = unbounded_channel();
         let (check_exits, check_exits_in) = unbounded_channel();
@@ -185,6 +196,7 @@ impl<'a> Driver<'a> {
             journal_sync: JournalSync::start(syncer, table_events),
             any_merged: any_merged(engine.ledger()),
             packed_files: PackedFiles::of(&session.dir),
+            appended_files: AppendedFiles::of(&session.dir),
             agent_files,
             sandbox,
             settings_warnings: BTreeSet::new(),
@@ -210,6 +222,7 @@ impl<'a> Driver<'a> {
             worker_events,
             answers,
             merges,
+            merging: Vec::new(),
             interrupts: 0,
             ending: None,
         };

@@ -9,6 +9,7 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::RunOutcome;
 use wavecrew_core::view::report_markdown;
 use wavecrew_process::end_all_descendants;
+use wavecrew_session::worker_file::remove_any;
 use wavecrew_session::{PublishOutcome, SessionState, TableFile, atomic};
 
 /// How often the final table is published again while somebody is writing it.
@@ -21,10 +22,12 @@ impl Driver<'_> {
         mut self,
         outcome: Result<RunOutcome, DriveError>,
     ) -> Result<(RunOutcome, Ledger), DriveError> {
+        self.finish_merges().await;
         let table = self.table.stop();
         self.packed_files.flush();
         self.guardian.shutdown().await;
         end_all_descendants();
+        self.appended_files.clean(&self.redactor);
         self.pools.sign_off(self.clock.now());
         let ending = match outcome {
             Ok(ending) => ending,
@@ -40,8 +43,8 @@ impl Driver<'_> {
         // A worker that was ended while it reported leaves an unfinished file.
         self.session.dir.sweep()?;
         // Only what could not be removed with its worker is left.
-        let _ = std::fs::remove_dir_all(self.session.dir.scratch_folder());
-        let _ = std::fs::remove_dir_all(self.session.dir.worker_questions_folder());
+        remove_any(&self.session.dir.scratch_folder());
+        remove_any(&self.session.dir.worker_questions_folder());
         self.sandbox.remove_temp_folder();
         self.agent_files.remove();
         for notice in remove_all_merged(&session_worktrees(&self.session), self.engine.ledger()) {

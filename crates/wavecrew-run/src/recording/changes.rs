@@ -147,6 +147,27 @@ impl Changes {
     }
 }
 
+/// Files that are made to contain credentials. Those of the environment are masked anyway; these may contain others.
+fn holds_credentials(path: &Path) -> bool {
+    const NAMES: [&str; 8] = [
+        ".env",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".git-credentials",
+        "credentials",
+        "credentials.json",
+    ];
+    const EXAMPLES: [&str; 3] = [".env.example", ".env.sample", ".env.template"];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().unwrap_or_default();
+    NAMES.contains(&&*name)
+        || (name.starts_with(".env.") && !EXAMPLES.contains(&&*name))
+        || (name.starts_with("id_") && ending.is_empty())
+        || ["pem", "key", "p12", "pfx"].iter().any(|known| ending == *known)
+}
+
 fn content(path: &Path, room: &mut u64, text: impl Fn(&str) -> String) -> Content {
     let left_out = |why: &str| Content::LeftOut(why.to_owned());
     let Ok(found) = fs::symlink_metadata(path) else {
@@ -154,6 +175,9 @@ fn content(path: &Path, room: &mut u64, text: impl Fn(&str) -> String) -> Conten
     };
     if !found.is_file() {
         return left_out("not a regular file");
+    }
+    if holds_credentials(path) {
+        return left_out("it may contain credentials");
     }
     if found.len() > MAX_FILE_BYTES.min(*room) {
         return left_out("too big");

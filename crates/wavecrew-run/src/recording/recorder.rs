@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use wavecrew_agents::{Redactor, map_text};
 use wavecrew_core::engine::WorkerId;
@@ -80,7 +81,9 @@ impl Recorder {
         info: &SessionInfo,
         now: &str,
     ) -> io::Result<Self> {
-        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        let mut options = File::options();
+        options.read(true).append(true).create(true).mode(0o600);
+        let mut file = options.open(path)?;
         repair_last_line(&mut file)?;
         if file.metadata()?.len() == 0 {
             let header = Header {

@@ -25,7 +25,7 @@ use wavecrew_core::team::Access;
 use wavecrew_process::sandbox::places::{all_but, credentials, entries, services};
 use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, ProgramRules, Support};
 use wavecrew_session::worker_file::remove_any;
-use wavecrew_session::{ProjectPaths, SessionDir};
+use wavecrew_session::{ProjectPaths, SessionDir, atomic};
 
 /// The oldest Landlock that can enforce the promises about files: before it, files could be truncated.
 const REQUIRED: LandlockAbi = LandlockAbi(3);
@@ -395,20 +395,25 @@ const TEMP_PREFIX: &str = "wavecrew-workers-";
 
 /// A folder for the temporary folders of this run's workers, in place of that of a run that was killed.
 fn make_temp_folder(session: &SessionDir) -> Option<TempDir> {
-    let note = session.temp_note();
-    let above = std::env::temp_dir();
-    if let Ok(name) = fs::read_to_string(&note)
+    remove_left_temp_folder(session);
+    let folder = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .tempdir_in(std::env::temp_dir())
+        .ok()?;
+    let name = folder.path().file_name()?;
+    let _ = atomic::write_volatile(&session.temp_note(), name.as_encoded_bytes());
+    Some(folder)
+}
+
+/// Removes the folder of a run that was killed.
+pub(crate) fn remove_left_temp_folder(session: &SessionDir) {
+    if let Ok(name) = fs::read_to_string(session.temp_note())
         && name.starts_with(TEMP_PREFIX)
         && !name.contains('/')
     {
-        let _ = fs::remove_dir_all(above.join(name));
+        let _ = fs::remove_dir_all(std::env::temp_dir().join(name));
+        let _ = fs::remove_file(session.temp_note());
     }
-    let folder = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .tempdir_in(above)
-        .ok()?;
-    let _ = fs::write(note, folder.path().file_name()?.as_encoded_bytes());
-    Some(folder)
 }
 
 /// What is enforced, in one line.

@@ -1,11 +1,13 @@
 //! The session of a run: created or resumed, with its lock, journal and table.
 
 pub(crate) mod interactive_results;
+mod killed_sessions;
 pub mod report;
 
 use crate::checks::Verify;
 use crate::recording::Recorder;
 use crate::table::render;
+use killed_sessions::{Sweeping, sweep_killed_sessions};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -49,6 +51,7 @@ pub struct OpenSession {
     pub(crate) journal: Journal<Event>,
     table: Option<TableFile>,
     recovered: Vec<RecoveredReport>,
+    sweeping: Option<Sweeping>,
     _lock: SessionLock,
 }
 
@@ -85,7 +88,8 @@ impl NewSession<'_> {
         let _: PublishOutcome = table.publish(&render(&ledger))?;
         let info = info(&dir);
         dir.write_info(&info)?;
-        let session = OpenSession::new(dir, info, self.project, journal, table, lock);
+        let mut session = OpenSession::new(dir, info, self.project, journal, table, lock);
+        session.sweeping = Some(sweep_killed_sessions(self.project, &self.holder));
         Ok((session, ledger))
     }
 }
@@ -101,7 +105,14 @@ impl OpenSession {
     ) -> Result<(Self, Ledger), SessionError> {
         let info = dir.read_info()?;
         let lock = dir.lock(holder)?;
-        let (journal, events) = if dir.journal_file().exists() {
+        // Somebody may have removed what can be made again.
+        dir.make_folders(&[])?;
+        let journal = dir.journal_file();
+        // A journal has at least its first line. Without that, somebody emptied it.
+        if fs::metadata(&journal).is_ok_and(|found| found.len() == 0) {
+            fs::remove_file(&journal).context("remove", &journal)?;
+        }
+        let (journal, events) = if journal.exists() {
             let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
             (journal, events)
         } else {
@@ -127,6 +138,7 @@ impl OpenSession {
         interactive_results::write_missing(&dir, &ledger)?;
         let table = TableFile::open(&dir, Duration::ZERO)?;
         let mut session = Self::new(dir, info, project, journal, table, lock);
+        session.sweeping = Some(sweep_killed_sessions(project, holder));
         session.recovered = recovered;
         Ok((session, ledger))
     }
@@ -150,6 +162,7 @@ impl OpenSession {
             journal,
             table: Some(table),
             recovered: Vec::new(),
+            sweeping: None,
             _lock: lock,
         }
     }

@@ -5,6 +5,7 @@ use super::render;
 use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
 use crate::session::OpenSession;
+use std::collections::HashMap;
 use wavecrew_core::engine::{Engine, Input, Ledger, Notice, TaskProgress, is_engine_column};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::{Plan, seal};
@@ -49,11 +50,17 @@ pub fn read_edit(ledger: &Ledger, bytes: &[u8], time: EditTime) -> TableEdit {
     let mut ignored: Vec<&str> = ledger.plan().header().iter().map(String::as_str).collect();
     ignored.retain(|column| *column != "status" && is_engine_column(&ledger.team, column));
     let mut patch = current.diff(&edited, &ignored);
-    if time == EditTime::DuringRun {
-        patch
-            .changed
-            .retain(|cell| cell.column != "status" || resets_on_purpose(ledger, &cell.id, &cell.value));
-    }
+    let (current_rows, edited_rows) = (Rows::of(&current), Rows::of(&edited));
+    let resets = |id: &str, value: &str| match time {
+        EditTime::DuringRun => resets_on_purpose(ledger, id, value),
+        EditTime::BetweenRuns => {
+            Status::parse(value) != Some(Status::Pending)
+                || !lacks_results(&current_rows, &edited_rows, &ignored, id)
+        }
+    };
+    patch
+        .changed
+        .retain(|cell| cell.column != "status" || resets(&cell.id, &cell.value));
     if patch.is_empty() {
         return TableEdit::Unchanged;
     }
@@ -82,6 +89,42 @@ fn resets_on_purpose(ledger: &Ledger, id: &str, value: &str) -> bool {
     };
     let ran = ledger.task(task).made_from.is_some();
     Status::parse(value) != Some(Status::Pending) || !ran
+}
+
+/// The rows of a table by id.
+struct Rows<'a> {
+    sheet: &'a Sheet,
+    by_id: HashMap<&'a str, usize>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(sheet: &'a Sheet) -> Self {
+        let column = sheet.column("id").unwrap_or(0);
+        let by_id = (0..sheet.rows())
+            .map(|row| (sheet.cell(row, column), row))
+            .collect();
+        Self { sheet, by_id }
+    }
+}
+
+/// Whether the row has none of the results that the table has: then its copy was made before the task finished, and its
+/// `pending` is out of date. Whoever wants the row to run again changes its status only.
+fn lacks_results(current: &Rows<'_>, edited: &Rows<'_>, results: &[&str], id: &str) -> bool {
+    let (Some(&current_row), Some(&edited_row)) = (current.by_id.get(id), edited.by_id.get(id)) else {
+        return false;
+    };
+    let (current, edited) = (current.sheet, edited.sheet);
+    // Known before the task runs.
+    let results = results.iter().filter(|column| **column != "wave");
+    let mut found = results.filter_map(|column| {
+        let result = current.cell(current_row, current.column(column)?);
+        let copy = edited.column(column).map_or("", |at| edited.cell(edited_row, at));
+        (!result.is_empty()).then_some(result == copy)
+    });
+    // A task without results leaves nothing to tell copies apart by.
+    found
+        .next()
+        .is_some_and(|first| !first && !found.any(|same| same))
 }
 
 impl Driver<'_> {

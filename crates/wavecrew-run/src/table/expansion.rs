@@ -9,6 +9,7 @@ use wavecrew_core::claim::{Pattern, touched_files};
 use wavecrew_core::engine::{Input, Notice};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::{Conflict, Plan, PlanTask, Routing, per_issue, per_plan_task, seal};
+use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::sheet::{Patch, Sheet};
 use wavecrew_core::team::{Expansion, Team};
 use wavecrew_core::view::count;
@@ -131,7 +132,12 @@ impl Driver<'_> {
     fn change_to(&self, sheet: &Sheet) -> Result<Change, String> {
         let ledger = self.engine.ledger();
         let current = ledger.plan().sheet();
-        let patch = current.diff(sheet, &["wave"]);
+        let mut patch = current.diff(sheet, &["wave"]);
+        // The texts are those of workers.
+        let values = patch.changed.iter_mut().map(|cell| &mut cell.value);
+        for text in values.chain(patch.added.iter_mut().flat_map(|row| &mut row.cells)) {
+            *text = sanitise(text.as_bytes());
+        }
         if patch.is_empty() {
             return Ok(None);
         }

@@ -75,6 +75,7 @@ impl Driver<'_> {
             self.processed_reports
                 .push((state.assignment.id, state.assignment.attempt, closed));
         }
+        self.appended_files.clean(&self.redactor);
         self.inputs.push_back(Input::Closed { worker });
     }
 

@@ -1,5 +1,6 @@
 //! A worker: the agent process that does one attempt at a task. Started, given messages turn by turn, read, ended.
 
+pub(crate) mod appended_files;
 mod close;
 pub mod conversation;
 mod edits_after_report;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
 use wavecrew_agents::stream::{End, Expects, Outcome};
-use wavecrew_agents::{Agent, InteractiveProtocol, OutputReader, Redactor, settled};
+use wavecrew_agents::{Agent, InteractiveProtocol, OutputReader, Redactor};
 use wavecrew_core::engine::{MAX_REPORT_BYTES, OutputMode, Reply, WorkerRequest, final_object};
 use wavecrew_core::event::{Refusal, RefusedAccess, TokenUsage};
 use wavecrew_core::sanitise::sanitise;
@@ -214,7 +214,7 @@ impl Output {
     }
 
     fn log(&self, held: &mut Vec<u8>, chunk: &[u8]) {
-        let whole = settled(chunk);
+        let whole = self.redactor.settled(chunk);
         if held.is_empty() {
             self.write_log(&chunk[..whole]);
         } else {
@@ -226,7 +226,7 @@ impl Output {
             }
         }
         held.extend_from_slice(&chunk[whole..]);
-        if settled(held) == held.len() {
+        if self.redactor.settled(held) == held.len() {
             self.write_log(held);
             held.clear();
         }

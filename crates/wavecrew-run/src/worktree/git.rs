@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use wavecrew_process::git_command;
+use wavecrew_process::{git_command, git_output};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
@@ -62,9 +62,7 @@ impl Git {
     }
 
     pub fn output(&self, args: &[&str]) -> Result<Output, GitError> {
-        git_command(&self.folder, args)
-            .output()
-            .map_err(|error| GitError::Missing(error.to_string()))
+        git_output(git_command(&self.folder, args)).map_err(|error| GitError::Missing(error.to_string()))
     }
 
     /// The committer: the person, or wavecrew if git has no name configured.

@@ -6,6 +6,7 @@ use crate::event_loop::Driver;
 use crate::session::OpenSession;
 use crate::table::expansion::planned_title;
 use std::path::PathBuf;
+use std::time::Duration;
 use wavecrew_core::engine::{
     Assignment, Input, Ledger, MergeOutcome, Notice, TaskProgress, TaskWorktree, WorktreeState,
 };
@@ -39,7 +40,7 @@ impl Driver<'_> {
     pub(crate) fn merge_tasks(&mut self, tasks: &[TaskIx]) {
         let merges: Vec<TaskMerge> = tasks.iter().filter_map(|&task| self.task_merge(task)).collect();
         let (worktrees, outcomes) = (session_worktrees(&self.session), self.merges.clone());
-        std::thread::spawn(move || {
+        let merging = std::thread::spawn(move || {
             for TaskMerge { task, tree, message } in merges {
                 let outcome = match worktrees.merge(&task, &tree, &message) {
                     Ok(Merged::Nothing) => MergeOutcome::Nothing,
@@ -50,6 +51,19 @@ impl Driver<'_> {
                 let _ = outcomes.send((task, outcome));
             }
         });
+        self.merging.retain(|earlier| !earlier.is_finished());
+        self.merging.push(merging);
+    }
+
+    /// Waits until the merges that run have ended, but not for ever: git may hang on a file server.
+    pub(crate) async fn finish_merges(&self) {
+        const TRIES: usize = 1000;
+        for _ in 0..TRIES {
+            if self.merging.iter().all(std::thread::JoinHandle::is_finished) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     fn task_merge(&self, task: TaskIx) -> Option<TaskMerge> {

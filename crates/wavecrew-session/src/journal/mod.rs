@@ -6,7 +6,7 @@
 mod recover;
 mod tail;
 
-use crate::atomic::{folder_of, sync_folder};
+use crate::atomic::{PRIVATE, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -173,6 +173,12 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     fn write_buffer(&mut self) -> Result<(), SessionError> {
+        // What is appended to a journal that somebody cut could not be read again.
+        if self.file.metadata().is_ok_and(|found| found.len() != self.len) {
+            poison(&self.poisoned, "append to", &io::Error::from(Errno::IO));
+            let reason = "another program changed it while the session was running";
+            return Err(SessionError::malformed(&self.path, &reason));
+        }
         // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its
         // reason.
         match (&*self.file).write_all(&self.buffer) {
@@ -226,7 +232,7 @@ fn poison(poisoned: &Poison, operation: &'static str, error: &io::Error) {
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).append(true);
+    options.read(true).append(true).mode(PRIVATE);
     options
 }
 

@@ -4,15 +4,18 @@ use super::SessionDir;
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
 use crate::paths::ProjectPaths;
+use crate::worker_file::{Found, not_a_file, read_limited};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The version of the folder that this code writes, and the newest that it reads.
 pub const SESSION_FORMAT: u32 = 1;
+/// Bytes of a `session.json` that are read.
+const MAX_INFO: u64 = 16 << 20;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SessionInfo {
@@ -86,6 +89,11 @@ pub enum SessionState {
 
 impl SessionState {
     /// Whether `--continue` without a name may choose it.
+    pub fn can_continue(self) -> bool {
+        self.is_unfinished() || self == Self::Cancelled
+    }
+
+    /// Whether it was neither ended nor given up.
     pub fn is_unfinished(self) -> bool {
         match self {
             Self::Running | Self::Stopped | Self::Stalled => true,
@@ -101,7 +109,11 @@ impl SessionDir {
             format: u32,
         }
         let path = self.session_json();
-        let bytes = fs::read(&path).context("read", &path)?;
+        let bytes = match read_limited(&path, MAX_INFO).context("read", &path)? {
+            Found::Regular((bytes, _)) => bytes,
+            Found::Nothing => return Err(io::Error::from(ErrorKind::NotFound)).context("read", &path),
+            Found::Foreign => return Err(not_a_file(&path)),
+        };
         // The format first: a newer one may mean the other fields differently.
         let Format { format } = parse(&path, &bytes)?;
         if format > SESSION_FORMAT {

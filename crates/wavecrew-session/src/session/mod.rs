@@ -4,7 +4,7 @@
 mod id;
 mod info;
 
-use crate::atomic::{self, TEMP_PREFIX, sync_folder};
+use crate::atomic::{self, PRIVATE, TEMP_PREFIX, sync_folder};
 use crate::bus::MessageBus;
 use crate::error::{IoContext, SessionError};
 use crate::lock::{Holder, SessionLock};
@@ -12,10 +12,10 @@ use crate::paths::{COMMON_FOLDERS, ProjectPaths, SessionPaths};
 use crate::shared_state::SharedState;
 use crate::wisdom::{Wisdom, WisdomFile};
 use crate::{Attempts, DiscoveryBoard, PersonRequests, WorkerQuestions};
-use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, ErrorKind, Write};
 use std::ops::Deref;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub use id::session_id;
@@ -45,10 +45,7 @@ impl SessionDir {
         make_parent(&parent)?;
         inside_project(root, &parent)?;
         let session = claim(&parent, id_base)?;
-        for folder in COMMON_FOLDERS.iter().chain(folders) {
-            let path = session.path().join(folder);
-            fs::create_dir_all(&path).context("create the folder", &path)?;
-        }
+        session.make_folders(folders)?;
         for file in WisdomFile::ALL {
             write_new(&session.wisdom().path(file), file.heading())?;
         }
@@ -92,8 +89,18 @@ impl SessionDir {
 
     /// Becomes the session's only writer, after making sure that it can be written at all.
     pub fn lock(&self, holder: &Holder) -> Result<SessionLock, SessionError> {
-        drop(atomic::temp_with(&self.path().join("probe"), b"", 0o600)?);
+        drop(atomic::temp_with(&self.path().join("probe"), b"", PRIVATE)?);
         SessionLock::acquire(&self.lock_file(), holder)
+    }
+
+    /// Makes the folders that every session has, and these, where they are missing.
+    pub fn make_folders(&self, folders: &[&str]) -> Result<(), SessionError> {
+        for folder in COMMON_FOLDERS.iter().chain(folders) {
+            let path = self.path().join(folder);
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+            made.context("create the folder", &path)?;
+        }
+        Ok(())
     }
 
     /// Removes unfinished files of processes that were killed. Only for the holder of the lock, while no worker runs.
@@ -201,7 +208,7 @@ fn claim(parent: &Path, id_base: &str) -> Result<SessionDir, SessionError> {
             format!("{id_base}-{number}")
         };
         let path = parent.join(&id);
-        match fs::create_dir(&path) {
+        match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => {
                 return Ok(SessionDir {
                     id,
@@ -254,7 +261,10 @@ fn is_unfinished(name: &str) -> bool {
 }
 
 fn write_new(path: &Path, text: &str) -> Result<(), SessionError> {
-    fs::write(path, text).context("write", path)
+    let mut file = File::options();
+    let file = file.write(true).create(true).truncate(true).mode(PRIVATE);
+    let mut file = file.open(path).context("create", path)?;
+    file.write_all(text.as_bytes()).context("write", path)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, SessionError> {

@@ -13,12 +13,13 @@ mod record;
 use crate::atomic::{self, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
 use crate::session::SessionDir;
+use crate::worker_file::{self, Found, open_read, remove_any};
 use record::{Fingerprint, Record};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,7 +29,7 @@ const MAX_TABLE: u64 = 1 << 30;
 /// Keeps an edit that cannot be used as `tasks.rejected-N.csv`, for its author to repair.
 pub fn save_rejected_edit(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf, SessionError> {
     let table = session.tasks_csv();
-    let mut temp = atomic::temp_with(&table, bytes, 0o666)?;
+    let mut temp = atomic::temp_with(&table, bytes, atomic::PRIVATE)?;
     temp.as_file().sync_all().context("sync", temp.path())?;
     let mut number = 1;
     loop {
@@ -198,23 +199,20 @@ impl TableFile {
     }
 
     fn read_state(&mut self, path: &Path) -> Result<TableState, SessionError> {
-        match fs::metadata(path) {
-            // Something replaced it. Waiting for a pipe or a device would never end.
-            Ok(found) if !found.is_file() => return Ok(TableState::StillChanging),
+        match fs::symlink_metadata(path) {
+            // Something replaced it. Waiting for a pipe or a device would never end, and a link leads elsewhere.
+            Ok(found) if !found.is_file() => {
+                remove_any(path);
+                return Ok(TableState::Absent);
+            }
             Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(TableState::Known),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::Absent),
             Err(error) => return Err(error).context("look at", path),
         }
-        let opened = File::options()
-            .read(true)
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-            .open(path);
-        let mut file = match opened {
-            Ok(file) => file,
-            // An editor that removes before it replaces.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::StillChanging),
-            Err(error) => return Err(error).context("open", path),
+        // An editor removes before it replaces.
+        let Found::Regular(mut file) = open_read(path).context("open", path)? else {
+            return Ok(TableState::StillChanging);
         };
         let stamp = stamp_of(&file, path)?;
         let mut bytes = Vec::new();
@@ -255,7 +253,7 @@ impl TableFile {
 
     fn swap_in(&mut self, bytes: &[u8]) -> Result<PublishOutcome, SessionError> {
         let (part, next) = (self.beside("part"), self.beside("next"));
-        let mut file = File::create(&part).context("create", &part)?;
+        let mut file = worker_file::create(&part)?;
         file.write_all(bytes).context("write", &part)?;
         file.sync_all().context("sync", &part)?;
         // Before the exchange, so that after a crash both versions are known as ours.
@@ -306,9 +304,9 @@ impl TableFile {
     /// Looks at the version that came out of the exchange.
     fn handle_replaced(&mut self, next: &Path) -> Result<PublishOutcome, SessionError> {
         let came_out = Fingerprint::of_file(next)?;
-        if self.is_known(came_out) {
+        if came_out.is_none_or(|version| self.is_known(version)) {
             self.handled = None;
-            fs::remove_file(next).context("remove", next)?;
+            remove_any(next);
             return Ok(PublishOutcome::Published);
         }
         let edit = self.beside("edit");
@@ -324,18 +322,18 @@ impl TableFile {
 
     fn finish_interrupted_publish(&mut self) -> Result<(), SessionError> {
         let (part, next, edit) = (self.beside("part"), self.beside("next"), self.beside("edit"));
-        if part.exists() {
-            fs::remove_file(&part).context("remove", &part)?;
-        }
-        if next.exists() {
-            if self.is_known(Fingerprint::of_file(&next)?) {
-                fs::remove_file(&next).context("remove", &next)?;
+        remove_any(&part);
+        if fs::symlink_metadata(&next).is_ok() {
+            if Fingerprint::of_file(&next)?.is_none_or(|version| self.is_known(version)) {
+                remove_any(&next);
             } else {
                 fs::rename(&next, &edit).context("set aside", &next)?;
             }
         }
-        if edit.exists() {
-            self.saved_edit = SavedEdit::Waiting;
+        match fs::symlink_metadata(&edit) {
+            Ok(found) if found.is_file() => self.saved_edit = SavedEdit::Waiting,
+            Ok(_) => remove_any(&edit),
+            Err(_) => {}
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Which versions of the table were published last, across restarts. Two slots of fixed size, overwritten in
 //! turn, so that the version in place stays known while the next one is being recorded.
 
-use crate::atomic::{folder_of, sync_folder};
+use crate::atomic::{PRIVATE, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
+use crate::worker_file::{Found, open_read};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What a version is recognised by.
@@ -23,19 +24,21 @@ impl Fingerprint {
         }
     }
 
-    /// Without holding the whole file in memory.
-    pub fn of_file(path: &Path) -> Result<Self, SessionError> {
-        let mut file = File::open(path).context("open", path)?;
+    /// Without holding the whole file in memory. `None` for what is no regular file.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, SessionError> {
+        let Found::Regular(mut file) = open_read(path).context("open", path)? else {
+            return Ok(None);
+        };
         let mut hasher = crc32fast::Hasher::new();
         let mut len = 0;
         let mut chunk = vec![0; 64 * 1024];
         loop {
             match file.read(&mut chunk) {
                 Ok(0) => {
-                    return Ok(Self {
+                    return Ok(Some(Self {
                         len,
                         crc: hasher.finalize(),
-                    });
+                    }));
                 }
                 Ok(count) => {
                     hasher.update(&chunk[..count]);
@@ -140,7 +143,8 @@ impl Record {
 
     fn file(&mut self) -> Result<&File, SessionError> {
         if self.file.is_none() {
-            let options = File::options().write(true).create(true).truncate(false).clone();
+            let mut options = File::options();
+            options.write(true).create(true).truncate(false).mode(PRIVATE);
             self.file = Some(options.open(&self.path).context("open", &self.path)?);
             sync_folder(folder_of(&self.path))?;
         }

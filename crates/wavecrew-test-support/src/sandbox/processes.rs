@@ -1,6 +1,7 @@
 //! The processes that a sandbox started.
 
 use super::Sandbox;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
@@ -25,6 +26,29 @@ impl Sandbox {
             }
         }
         found
+    }
+
+    /// Whether a worker runs that knows itself by this number. Workers may have numbers of their own: see `NSpid` in proc(5).
+    pub fn is_worker_alive(&self, pid: &str) -> bool {
+        let all = fs::read_dir("/proc").expect("the process table").flatten();
+        all.map(|process| process.path()).any(|process| {
+            let works_here =
+                fs::read_link(process.join("cwd")).is_ok_and(|folder| folder.starts_with(self.root.path()));
+            let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+            let own = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+            works_here && own.and_then(|own| own.split_whitespace().last()) == Some(pid.trim())
+        })
+    }
+
+    /// Kills the guardian of the latest session's run.
+    pub fn kill_guardian(&self) {
+        self.signal_guardian(Signal::KILL);
+    }
+
+    pub fn signal_guardian(&self, signal: Signal) {
+        let guardian = self.json(".run/guardian.json")["pid"].as_i64().expect("a number");
+        let guardian = Pid::from_raw(i32::try_from(guardian).expect("a pid")).expect("a pid");
+        kill_process(guardian, signal).expect("the guardian runs");
     }
 
     /// Fails if anything that the sandbox started still runs.

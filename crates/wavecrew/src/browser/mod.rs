@@ -128,7 +128,7 @@ pub fn start(project: &Path, open: bool, global: &Global) -> Result<(), Failure>
     )?;
     let link = bound.link("/current");
     if !global.quiet {
-        anstream::eprintln!("Browser {link}");
+        tell!("Browser {link}");
     }
     if open {
         open_browser(&link);

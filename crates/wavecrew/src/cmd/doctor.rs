@@ -4,6 +4,7 @@ use crate::agent_choice::search_path;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::json;
+use crate::launch;
 use crate::layout::fit;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use std::io::{Write, stdout};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use wavecrew_agents::cli;
+use wavecrew_process::guardian::{Containment, Guardian, USER_NAMESPACE};
 use wavecrew_process::sandbox::{LandlockAbi, Support};
 use wavecrew_run::installed::{Login, find, find_program, login};
 
@@ -187,7 +189,35 @@ fn sandbox() -> Vec<Finding> {
             help,
         )
     });
+    found.push(containment(AREA, support));
     found
+}
+
+/// Whether workers end with the run, however it ends.
+fn containment(area: &'static str, support: Support) -> Finding {
+    const NAME: &str = "ends with the run";
+    let tried = launch::own_commands()
+        .map_err(|failure| failure.to_string())
+        .and_then(|(mut guardian, _)| {
+            if support.needs_user_namespace() {
+                guardian.args.push(USER_NAMESPACE.into());
+            }
+            Guardian::try_containment(guardian).map_err(|error| error.to_string())
+        });
+    match tried {
+        Ok(Containment::Namespace) => Finding::good(
+            area,
+            NAME,
+            "workers live in a PID namespace, which the kernel ends with the run",
+        ),
+        Ok(Containment::None) => {
+            let detail = "workers that hide may live on if wavecrew and its guardian are killed at once";
+            let help = "allow PID namespaces: run as root, or set kernel.unprivileged_userns_clone=1 and \
+                 kernel.apparmor_restrict_unprivileged_userns=0 with sysctl";
+            Finding::not(area, NAME, State::Less, detail, help)
+        }
+        Err(error) => Finding::not(area, NAME, State::Bad, error, "install wavecrew again"),
+    }
 }
 
 fn agents() -> Vec<Finding> {

@@ -186,7 +186,7 @@ fn read(store: &IssueStore, global: &Global) -> Result<IssueFile, Failure> {
     let known = store.read()?;
     if !global.quiet {
         for problem in &known.problems {
-            anstream::eprintln!(
+            tell!(
                 "{}:{}: not an issue, ignored: {}",
                 store.path().display(),
                 problem.line,

@@ -68,7 +68,7 @@ impl Args {
             if let Progress::Step { module, what } = progress
                 && !global.quiet
             {
-                eprintln!("{}: {}", module.display(), show::safe(&what));
+                tell!("{}: {}", module.display(), show::safe(&what));
             }
         })
         .map_err(|error| failure(&error))?;

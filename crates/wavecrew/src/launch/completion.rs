@@ -95,7 +95,7 @@ impl Launch<'_> {
                 };
                 let files = export(dir, ledger, &PathBuf::from(&folder))?;
                 let done = format!("{} files in {folder}", files.len());
-                anstream::eprintln!("{done}");
+                tell!("{done}");
                 browser::acted_after_run(dir, "export documents")?;
                 browser::tell("Exported", &done);
             }

@@ -66,9 +66,7 @@ pub fn resolve(
         Ok(()) => Ok(isolation),
         Err(WorktreeError::NotARepository) => {
             if !quiet {
-                anstream::eprintln!(
-                    "Note    isolation is off: not a git repository; workers share the project folder"
-                );
+                tell!("Note    isolation is off: not a git repository; workers share the project folder");
             }
             Ok(Isolation::Never)
         }

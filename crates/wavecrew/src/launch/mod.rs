@@ -120,14 +120,14 @@ fn print_introduction(ledger: &Ledger, session: &OpenSession, agent: &str, why: 
     }
     let plan = ledger.plan();
     let (tasks, waves) = (count(plan.len(), "task"), count(plan.waves() as usize, "wave"));
-    anstream::eprintln!("Session {} ({tasks} in {waves})", session.dir.id());
-    anstream::eprintln!("Agent   {agent} ({why})");
+    tell!("Session {} ({tasks} in {waves})", session.dir.id());
+    tell!("Agent   {agent} ({why})");
     if let Some(file) = session.info.replay() {
-        anstream::eprintln!("Replay  no agent runs; replaying {}", record::describe(file));
+        tell!("Replay  no agent runs; replaying {}", record::describe(file));
     }
     let completed = ledger.counts().completed;
     if completed > 0 {
-        anstream::eprintln!("Kept    {completed} completed");
+        tell!("Kept    {completed} completed");
     }
 }
 

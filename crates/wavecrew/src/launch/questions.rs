@@ -22,7 +22,7 @@ pub fn ask(dir: &SessionDir, question: &Question) -> GivenAnswer {
     }
     let (facts, asked) = question.facts_and_question(|path| project::shown(&dir.path().join(path)));
     if !facts.is_empty() {
-        anstream::eprintln!("{facts}");
+        tell!("{facts}");
     }
     let answer = match &question.kind {
         kind @ (QuestionKind::FailedWave

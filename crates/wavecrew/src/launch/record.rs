@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use wavecrew_core::engine::AgentChoice;
 use wavecrew_run::recording::{Cassette, PREFIX, Recorder};
@@ -20,7 +21,7 @@ pub fn check(file: &Path, agents: &AgentChoice, continued: Option<&str>) -> Resu
         .metadata()
         .is_ok_and(|found| found.len() > 0 || !found.is_file());
     if !taken {
-        return match File::options().append(true).create(true).open(file) {
+        return match File::options().append(true).create(true).mode(0o600).open(file) {
             Ok(_) => Ok(()),
             Err(error) => Err(Failure::input(format!(
                 "cannot record into {}: {error}",

@@ -88,7 +88,7 @@ impl Launch<'_> {
                 let refused = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
                     .map_err(|error| drive_failure(&error, session.dir.id()))?;
                 for problem in refused {
-                    anstream::eprintln!("The edit of tasks.csv was refused: {problem}");
+                    tell!("The edit of tasks.csv was refused: {problem}");
                 }
             }
         }
@@ -111,7 +111,7 @@ impl Launch<'_> {
         }
         for found in &stale {
             if !global.quiet {
-                anstream::eprintln!(
+                tell!(
                     "{} runs again: {}",
                     engine.ledger().plan().id(found.task),
                     found.why
@@ -139,7 +139,7 @@ fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
         TableEdit::Changed { patch, plan } => drop(engine.step(now, Input::TableEdited { patch, plan })),
         TableEdit::Invalid(problems) => {
             for problem in problems {
-                anstream::eprintln!("The edit of tasks.csv would be refused: {problem}");
+                tell!("The edit of tasks.csv would be refused: {problem}");
             }
         }
     }

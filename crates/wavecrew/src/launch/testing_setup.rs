@@ -75,11 +75,11 @@ pub fn end_without_work(
             json!({ "event": "end", "exit": Exit::Done as u8, "target_met": true, "coverage": covered }),
         )?;
     } else if !global.quiet {
-        anstream::eprintln!(
+        tell!(
             "Done    the project's own tests cover {covered} % of the lines in scope, and the target is {target} %: no tests are \
              generated"
         );
-        anstream::eprintln!("        to generate tests anyway, add --always or a higher --target");
+        tell!("        to generate tests anyway, add --always or a higher --target");
     }
     Ok(Exit::Done)
 }
@@ -139,5 +139,5 @@ fn print_baseline(baseline: &Baseline) {
         0 => String::new(),
         red => format!(", {red} of them already failing"),
     };
-    anstream::eprintln!("Before  {}{red}; {covered}", count(baseline.tests(), "test"));
+    tell!("Before  {}{red}; {covered}", count(baseline.tests(), "test"));
 }

@@ -39,7 +39,7 @@ impl SessionArg {
         let ids = candidates(name)?;
         let (newest, others) = (&ids[0], ids.len() - 1);
         if others > 0 && !global.quiet {
-            anstream::eprintln!(
+            tell!(
                 "note: `{}` matches {} sessions; using the latest, {newest}",
                 safe(name),
                 ids.len()
@@ -114,14 +114,14 @@ pub fn latest() -> Result<SessionDir, Failure> {
     })
 }
 
-/// The session that was started last among those that can be continued and fit.
+/// The session that was started last among those that are unfinished and fit.
 pub fn latest_unfinished(fits: impl Fn(&SessionInfo) -> bool) -> Result<Option<SessionDir>, Failure> {
     latest_that(|info| info.state.is_unfinished() && fits(info))
 }
 
-/// Like [`latest_unfinished`]; without one, says what else there is.
+/// The session that was started last among those that can be continued and fit; without one, says what else there is.
 pub fn to_continue(fits: impl Fn(&SessionInfo) -> bool) -> Result<SessionDir, Failure> {
-    if let Some(dir) = latest_unfinished(fits)? {
+    if let Some(dir) = latest_that(|info| info.state.can_continue() && fits(info))? {
         return Ok(dir);
     }
     let ids = ids()?;

@@ -8,6 +8,7 @@ pub use doubt::{ReportDoubt, report_doubt};
 
 use crate::claim::json::{plain_text, without_nulls};
 use crate::event::{Status, TaskResult};
+use crate::sanitise::sanitise_value;
 use crate::team::Team;
 use serde_json::{Map, Value};
 
@@ -73,7 +74,8 @@ impl ReportReader {
                 format!("the answer is prose and not a JSON object; {}", example())
             }
         })?;
-        let Value::Object(fields) = value else {
+        // What a report says ends up in the table, in files and on screens.
+        let Value::Object(fields) = sanitise_value(value) else {
             return Err(format!("the report is not a JSON object; {}", example()));
         };
         // Where results have a schema, the schema decides whether an empty one is valid.

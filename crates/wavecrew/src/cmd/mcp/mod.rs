@@ -91,8 +91,8 @@ impl Args {
     }
 
     fn run_job(&self, project: &Path, job: &str) -> Result<Exit, Failure> {
-        let (guardian, worker_tools) = launch::own_commands()?;
         let config = Config::load(project)?;
+        let (guardian, worker_tools) = launch::own_commands()?;
         let limits = serde_json::from_str(&self.limits)
             .map_err(|error| Failure::input(format!("--limits is not readable: {error}")))?;
         let options = JobOptions {
@@ -116,7 +116,8 @@ impl Args {
 fn is_below_a_guardian() -> bool {
     let mut pid = std::process::id();
     for _ in 0..MAX_DEPTH {
-        let Some(parent) = parent_of(pid).filter(|parent| *parent > 1) else {
+        // The first process of a namespace has the number 1 and none above it: that may be a guardian.
+        let Some(parent) = parent_of(pid).filter(|parent| *parent > 0) else {
             return false;
         };
         let words = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();

@@ -45,7 +45,8 @@ instruction = "Try."
 
 /// Tries every line of its list, and then what its role is for.
 const AGENT: &str = r#"#!/bin/sh
-export PPID_OF_WORKER=$PPID COORDINATOR=$(cut -d' ' -f4 /proc/$PPID/stat) S=$WAVECREW_SESSION_DIR
+export PPID_OF_WORKER=$PPID S=$WAVECREW_SESSION_DIR
+export COORDINATOR=$(sed 's/.*"pid":\([0-9]*\).*/\1/' $S/.lock)
 while IFS='	' read -r name line; do
   timeout 10 sh -c "$line" < /dev/null > /dev/null 2>&1 && echo "ESCAPED $name"
 done < "$LISTS/$WAVECREW_ROLE"

@@ -26,15 +26,10 @@ fn begin(client: &mut Client, project: &Sandbox, tool: &str, arguments: Value) -
     id
 }
 
-fn is_alive(pid: &str) -> bool {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
-}
-
 fn workers_are_gone(project: &Sandbox) {
     for row in ["row-1", "row-2"] {
         let pid = project.text(format!("pid-{row}"));
-        wait_until("the worker to end", || !is_alive(&pid));
+        wait_until("the worker to end", || !project.is_worker_alive(&pid));
     }
 }
 
@@ -202,7 +197,7 @@ fn jobs_outlive_the_guardian_of_conversations() {
     let why = status["status"][agent]["errored"].as_str().unwrap();
     assert!(why.contains("send the message again with send_input"), "{why}");
     let pid = project.text("agent");
-    assert!(!is_alive(&pid), "the agent lives on");
+    assert!(!project.is_worker_alive(&pid), "the agent lives on");
     project.write("go", "");
     let done = client.answer(asked)["result"]["structuredContent"].clone();
     assert_eq!(done["completed_items"], 2, "{done}");

@@ -2,7 +2,7 @@ use crate::mcp::rpc::Client;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wavecrew_test_support::sandbox::{Sandbox, wait_for};
 
 /// The server with the script as its agent.
@@ -197,7 +197,7 @@ fn a_job_is_cancelled_with_its_workers() {
     let ended = client.call("cancel_agent_job", json!({"job_id": started["job_id"]}));
     assert_eq!(ended["status"], "cancelled");
     for (row, pid) in pids {
-        assert!(!Path::new("/proc").join(pid).exists(), "{row} lives on");
+        assert!(!project.is_worker_alive(&pid), "{row} lives on");
     }
 }
 

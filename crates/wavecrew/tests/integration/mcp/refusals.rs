@@ -196,3 +196,67 @@ fn an_agent_that_we_started_gets_no_client_tools() {
     let heard = project.text("heard");
     assert!(heard.contains(r#""tools":[]"#), "{heard}");
 }
+
+#[test]
+fn the_output_table_takes_the_place_of_no_setting_hook_or_link() {
+    let project = with_script("path\na\n", ECHO).committed();
+    project.write("wavecrew.toml", "agent = \"command:./agent.sh\"\n");
+    project.write(".wavecrew/teams/x.toml", "");
+    project.write("docs/x.md", "");
+    std::os::unix::fs::symlink("wavecrew.toml", project.path("link.csv")).unwrap();
+    std::os::unix::fs::symlink(".git", project.path("visible")).unwrap();
+    let before = project.files();
+    let mut client = connect(&project);
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".git/hooks/pre-commit.csv",
+        "docs/../.git/config",
+        "visible/config.csv",
+        "wavecrew.toml",
+        ".wavecrew/teams/x.toml",
+        ".wavecrew/x.csv",
+        "link.csv",
+        "agent.sh",
+    ] {
+        let refused = client.tool_error("spawn_agents_on_csv", call(json!({"output_csv_path": path})));
+        assert!(refused.contains(path), "{refused}");
+    }
+    assert_eq!(project.files(), before);
+    let done = client.call(
+        "spawn_agents_on_csv",
+        call(json!({"output_csv_path": "docs/out.csv"})),
+    );
+    assert_eq!(done["completed_items"], 1, "{done}");
+    assert!(project.path("docs/out.csv").is_file());
+}
+
+#[test]
+fn a_call_that_is_too_long_is_answered_and_the_next_one_works() {
+    let project = with_script("path\na\n", ECHO);
+    let mut client = connect(&project);
+    let long = "x".repeat(20 << 20);
+    let answer = client.request(
+        "tools/call",
+        json!({"name": "spawn_agents_on_csv", "arguments": call(json!({"instruction": long}))}),
+    );
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("at most 16777216 are taken"), "{message}");
+    let done = client.call("spawn_agents_on_csv", call(json!({})));
+    assert_eq!(done["completed_items"], 1, "{done}");
+}
+
+#[test]
+fn formulas_and_escapes_of_workers_are_guarded_in_the_output_table() {
+    let script = r#"printf '{"item_id":"%s","result":{"f":"=HYPERLINK(1)","n":-5,"e":"a\\u001b[31mb\\u202ec"}}' "$WAVECREW_TASK""#;
+    let project = with_script("path\n@cmd\n", script);
+    let schema = json!({"type": "object", "properties": {"f": {}, "n": {}, "e": {}}});
+    let done = connect(&project).call("spawn_agents_on_csv", call(json!({"output_schema": schema})));
+    let (_, rows) = output(&done);
+    let cell = |name: &str| rows[0][name].as_str();
+    assert_eq!(
+        (cell("path"), cell("f"), cell("n"), cell("e")),
+        ("'@cmd", "'=HYPERLINK(1)", "-5", "abc"),
+        "{rows:?}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use wavecrew_test_support::sandbox::Sandbox;
+use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
 /// A session whose second task failed to run: `a` is done, `b` is not.
 fn half_done() -> Sandbox {
@@ -196,4 +196,64 @@ fn unfinished_files_of_an_ended_worker_are_removed_at_the_end_of_the_run() {
         .run_with(&["--agent", "command:sh agent.sh", "--timeout", "1"])
         .expect_exit(1);
     assert!(!sandbox.in_session(".run/.tmp-late").exists());
+}
+
+#[test]
+fn folders_that_can_be_made_again_do_not_stop_a_continuation() {
+    for folder in ["prompts", ".run", "logs", ".msg", "wisdom", "interactive"] {
+        let sandbox = half_done();
+        wait_until("the workers to end", || sandbox.processes().is_empty());
+        fs::remove_dir_all(sandbox.in_session(folder)).unwrap();
+        sandbox.write("go", "");
+        sandbox.resume().expect_exit(0);
+        assert_eq!(sandbox.statuses(), "a completed, b completed", "without {folder}");
+        assert_eq!(sandbox.ran("a"), 1, "without {folder}");
+    }
+}
+
+#[test]
+fn a_cancelled_session_is_continued_without_its_name() {
+    let sandbox = Sandbox::new()
+        .tasks("id,deps\na,\nb,a")
+        .agent("b", "write=b-up wait=go");
+    let run = sandbox.start();
+    sandbox.wait_for_file("b-up");
+    sandbox.wavecrew("cancel").expect_exit(0);
+    run.wait();
+    assert_eq!(sandbox.json("session.json")["state"], "cancelled");
+    sandbox.write("go", "");
+    sandbox.wavecrew("run --continue -y").expect_exit(0);
+    assert_eq!(sandbox.statuses(), "a completed, b completed");
+    assert_eq!(sandbox.ran("a"), 1);
+}
+
+#[test]
+fn the_next_run_sweeps_what_a_killed_one_left_in_its_session_and_in_the_temporary_folder() {
+    let sandbox = Sandbox::new();
+    let temporary = sandbox.beside("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let sandbox = sandbox
+        .env("TMPDIR", &temporary)
+        .tasks("id\na")
+        .agent("a", "write=up attempt=1 hang attempt=2 report")
+        .confined();
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
+    let killed = sandbox.session();
+    fs::write(killed.join(".tmp-left"), "x").unwrap();
+    fs::write(killed.join("logs/.tmp-left"), "x").unwrap();
+    run.kill();
+    wait_until("the workers to end", || sandbox.processes().is_empty());
+    assert_ne!(
+        fs::read_dir(&temporary).unwrap().count(),
+        0,
+        "the workers had a folder"
+    );
+    sandbox.write("other.csv", "id,description\nx,@fake report\n");
+    let agent = wavecrew_test_support::sandbox::test_agent();
+    sandbox
+        .wavecrew(&["run", "other.csv", "-y", "--agent", &agent])
+        .expect_exit(0);
+    assert!(!killed.join(".tmp-left").exists() && !killed.join("logs/.tmp-left").exists());
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "nothing is left");
 }

@@ -160,3 +160,59 @@ fn an_edit_at_the_last_moment_is_applied_by_the_next_run() {
     sandbox.resume().expect_exit(0);
     assert_eq!(sandbox.cell("b", "findings"), "late");
 }
+
+/// What an editor has loaded before `a` was finished.
+fn copy_from_before(sandbox: &Sandbox) -> String {
+    let copy = std::fs::read_to_string(sandbox.in_session("tasks.csv")).unwrap();
+    let changed = copy.replace(
+        &sandbox.description("b"),
+        &(sandbox.description("b") + " text=late"),
+    );
+    assert_ne!(copy, changed);
+    changed
+}
+
+#[test]
+fn a_copy_saved_as_the_run_ends_does_not_run_completed_tasks_again() {
+    let sandbox = under_way().agent("b", "text=early");
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
+    let copy = copy_from_before(&sandbox);
+    sandbox.write("go", "");
+    wait_until("the last event", || {
+        sandbox.read("journal.ndjson").contains("run_ended")
+    });
+    sandbox.edit(|_| copy);
+    run.wait().expect_exit(0);
+    sandbox.resume().expect_exit(0);
+    assert_eq!(
+        (sandbox.ran("a"), sandbox.ran("b")),
+        (1, 2),
+        "only b has a new input"
+    );
+    assert_eq!(sandbox.cell("b", "findings"), "late");
+    sandbox.resume().expect_exit(0);
+    assert_eq!((sandbox.ran("a"), sandbox.ran("b")), (1, 2));
+}
+
+#[test]
+fn a_copy_saved_before_a_kill_does_not_run_completed_tasks_again() {
+    let sandbox = Sandbox::new()
+        .tasks("id,deps\na,\nb,a\nc,b")
+        .agent("a", "write=up wait=go")
+        .agent("b", "write=second wait=more");
+    let run = sandbox.start();
+    sandbox.wait_for_file("up");
+    let copy = copy_from_before(&sandbox);
+    sandbox.write("go", "");
+    sandbox.wait_for_file("second");
+    // Stopped, so that the run does not notice the edit before it is killed.
+    run.signal(rustix::process::Signal::STOP);
+    sandbox.edit(|_| copy);
+    run.kill();
+    sandbox.write("more", "");
+    sandbox.resume().expect_exit(0);
+    assert_eq!(sandbox.ran("a"), 1, "completed work is not done again");
+    assert_eq!(sandbox.cell("b", "findings"), "late");
+    assert_eq!(sandbox.statuses(), "a completed, b completed, c completed");
+}
