@@ -119,6 +119,7 @@ pub fn line(step: &str, progress: Progress, elapsed: Duration, limit: Option<Dur
     let Progress { unit, done, total } = progress;
     let mut text = match unit {
         Unit::Test => format!("{step} {done}/{total} tests"),
+        Unit::TestFile => format!("{step} {done}/{total} test files"),
         Unit::Mutant => format!("mutant {done}/{total}"),
     };
     if elapsed >= Duration::from_secs(1) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{Arguments, FACTS, NodeFramework, scope_globs, skip_option};
+use super::node::{Arguments, FACTS, NodeFramework, progress_reporter, scope_globs, skip_option};
 use crate::detect::settings::lists;
 use crate::run::canary::CanaryLanguage;
 use crate::run::{TestOrder, TestRun, option, os_args};
@@ -27,8 +27,15 @@ fn configured_globs(root: &Path) -> Vec<String> {
     [lists(root, "jest", "testMatch"), lists(root, "jest", "roots")].concat()
 }
 
+/// A reporter that counts test files.
+const PROGRESS: &str = "const { appendFileSync } = require('node:fs');\n\
+    const append = (text) => appendFileSync(FILE, text);\n\
+    module.exports = class {\n  \
+    onRunStart(results) { append(`${results.numTotalTestSuites} files\\n`); }\n  \
+    onTestResult() { append('.\\n'); }\n};\n";
+
 fn arguments(run: &TestRun<'_>) -> Arguments {
-    // Silent: jest would keep console output in memory. Only the default reporter: others write files into the project.
+    // Silent: jest would keep console output in memory. No reporters of the project: some write files into it.
     let mut args = os_args([
         "--ci",
         "--json",
@@ -36,6 +43,8 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
         "--watchAll=false",
         "--reporters=default",
     ]);
+    let reporter = progress_reporter(run, "progress-reporter.cjs", PROGRESS);
+    args.extend(reporter.map(|file| option("--reporters", &file)));
     args.push(option("--outputFile", &run.file("tests.json")));
     let own_cache = run.file("cache");
     args.push(option("--cacheDirectory", run.focus.cache.unwrap_or(&own_cache)));

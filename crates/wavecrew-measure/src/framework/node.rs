@@ -13,7 +13,7 @@ use crate::mutation::{MutationReport, MutationRun, separate_runs};
 use crate::report::{CoverageFormat, TestFormat};
 use crate::run::canary::{Canaries, CanaryLanguage};
 use crate::run::scope::WhenMissing;
-use crate::run::{Invocation, MeasureError, Request, Runner, TestCoverage, TestRun};
+use crate::run::{Invocation, MeasureError, PROGRESS_FILE, Request, Runner, TestCoverage, TestRun};
 
 /// A test framework that is installed in the project's own `node_modules`.
 pub struct NodeFramework {
@@ -213,4 +213,14 @@ pub fn scope_globs(run: &TestRun<'_>) -> impl Iterator<Item = String> {
         }
         glob
     })
+}
+
+/// Writes a reporter that appends to the progress file; FILE in its source is that file. None when nobody looks at the
+/// progress, or it cannot be written: it is only for the display.
+pub fn progress_reporter(run: &TestRun<'_>, name: &str, source: &str) -> Option<PathBuf> {
+    run.runner.progress.as_ref()?;
+    let file = serde_json::to_string(&run.file(PROGRESS_FILE)).ok()?;
+    let reporter = run.file(name);
+    fs::write(&reporter, source.replace("FILE", &file)).ok()?;
+    Some(reporter)
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{Arguments, FACTS, NodeFramework, installed, scope_globs, skip_option};
+use super::node::{Arguments, FACTS, NodeFramework, installed, progress_reporter, scope_globs, skip_option};
 use crate::detect::settings::lists;
 use crate::measurement::{NO_COVERAGE, Note};
 use crate::run::canary::CanaryLanguage;
@@ -33,6 +33,13 @@ fn configured_globs(root: &Path) -> Vec<String> {
     globs
 }
 
+/// A reporter that counts test files.
+const PROGRESS: &str = "import { appendFileSync } from 'node:fs';\n\
+    const append = (text) => appendFileSync(FILE, text);\n\
+    export default class {\n  \
+    onTestRunStart(files) { append(`${files.length} files\\n`); }\n  \
+    onTestModuleEnd() { append('.\\n'); }\n}\n";
+
 fn arguments(run: &TestRun<'_>) -> Arguments {
     let related = run.focus.related.filter(|_| run.request.tests.is_empty());
     let mut args = match related {
@@ -53,6 +60,8 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
         "--disable-console-intercept",
         "--no-cache",
     ]));
+    let reporter = progress_reporter(run, "progress-reporter.mjs", PROGRESS);
+    args.extend(reporter.map(|file| option("--reporter", &file)));
     if related.is_some() {
         args.push("--passWithNoTests".into());
     }

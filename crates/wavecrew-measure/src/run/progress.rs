@@ -22,6 +22,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Test,
+    TestFile,
     Mutant,
 }
 
@@ -70,12 +71,16 @@ pub(crate) fn watch<T>(
     })
 }
 
-/// Reads the file of a test run: the number of tests, then a line for each one that has ended.
+/// Reads the file of a test run: the number of tests, or of test `files`, then a line for each one that has ended.
 pub(crate) fn of_tests(file: &Path) -> Option<Progress> {
     let text = fs::read_to_string(file).ok()?;
-    let (total, ended) = text.split_once('\n')?;
+    let (first, ended) = text.split_once('\n')?;
+    let (unit, total) = match first.strip_suffix(" files") {
+        Some(total) => (Unit::TestFile, total),
+        None => (Unit::Test, first),
+    };
     Some(Progress {
-        unit: Unit::Test,
+        unit,
         done: ended.matches('\n').count(),
         total: total.parse().ok()?,
     })
@@ -104,6 +109,7 @@ mod tests {
             ("12", None),
             ("12\n", Some((0, 12))),
             ("12\n.\n.\n", Some((2, 12))),
+            ("3 files\n.\n", Some((1, 3))),
         ] {
             fs::write(&file, text).unwrap();
             let found = of_tests(&file).map(|progress| (progress.done, progress.total));
