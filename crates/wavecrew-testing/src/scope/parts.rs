@@ -24,10 +24,12 @@ impl LayerInScope {
 impl Scope {
     /// Splits every layer into parts of at most so many files. A scope that is small enough stays whole.
     pub fn split(&mut self, files_per_task: usize) {
-        let parts = self.parts(files_per_task.max(1));
-        if parts.len() < 2 {
+        let limit = files_per_task.max(1);
+        // Frameworks alone are no reason to divide a small scope.
+        if self.files.len() <= limit {
             return;
         }
+        let parts = self.parts(limit);
         let whole = std::mem::take(&mut self.layers);
         for layer in whole {
             for (n, files) in (1..).zip(&parts) {
