@@ -65,7 +65,7 @@ impl Args {
             self.new_link,
         )?;
         let (link, read_only) = (bound.link(&path), bound.read_only_link(&path));
-        if is_reachable_by_others(self.listen) && !has_tls && !global.quiet {
+        if needs_warning(self.listen, has_tls) && !global.quiet {
             show::warning(
                 "others on the network can reach this server, and the connection has no TLS",
                 Some(
@@ -96,5 +96,28 @@ impl Args {
             };
             Failure::with_help(error.to_string(), help)
         })
+    }
+}
+
+/// Whether others can read what the server and the browser say to each other.
+fn needs_warning(listen: IpAddr, has_tls: bool) -> bool {
+    is_reachable_by_others(listen) && !has_tls
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_connection_to_others_is_worth_a_warning() {
+        for (listen, has_tls, warns) in [
+            ("127.0.0.1", false, false),
+            ("::1", false, false),
+            ("0.0.0.0", false, true),
+            ("0.0.0.0", true, false),
+            ("192.0.2.1", false, true),
+        ] {
+            assert_eq!(needs_warning(listen.parse().unwrap(), has_tls), warns, "{listen}");
+        }
     }
 }

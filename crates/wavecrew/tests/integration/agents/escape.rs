@@ -10,8 +10,10 @@ const REPORT: &str = r#"{"id":"A","status":"completed","findings":"tried"}"#;
 /// Finds the guardian above it, and tries every line of its list.
 const TRY: &str = r#"pid=$$
 while ! tr '\0' ' ' < /proc/$pid/cmdline | grep -q __guardian; do pid=$(cut -d' ' -f4 /proc/$pid/stat); [ $pid -gt 1 ] || break; done
-export PPID_OF_WORKER=$pid COORDINATOR=$(cut -d' ' -f4 /proc/$pid/stat)
+export PPID_OF_WORKER=$pid
 export S=$(echo $P/.workflow/.csv-wave/*) TMPDIR=${TMPDIR:-/tmp}
+# The guardian's parent is outside of the PID namespace.
+export COORDINATOR=$(sed 's/.*"pid":\([0-9]*\).*/\1/' $S/.lock)
 while IFS='	' read -r name line; do
   timeout 10 sh -c "$line" < /dev/null > /dev/null 2>&1 && echo "ESCAPED $name" >> $P/tried.txt
 done < $P/attempts

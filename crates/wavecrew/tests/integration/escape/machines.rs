@@ -17,7 +17,7 @@ try truncate 'perl -e \"truncate(q($V/file), 0) || exit 1\"'
 try rename 'mv $V/folder/file $V/moved'
 try hook 'echo x > .git/hooks/post-commit'
 try settings 'echo x >> wavecrew.toml'
-try journal 'echo x >> $WAVECREW_SESSION_DIR/journal.ndjson'
+try journal ': >> $WAVECREW_SESSION_DIR/journal.ndjson'
 try key 'cat $HOME/.ssh/id > /dev/null'
 try project 'echo x > made.txt'
 echo ENDED
