@@ -47,7 +47,7 @@ impl SourceModule {
                 .chain(project.texts(file, &stem_of(file)))
                 .collect(),
             file_stem: stem_of(file),
-            base_name: base_name(request, file),
+            base_name: base_name(&request.files, file),
             text,
             run_folder,
         };
@@ -208,21 +208,25 @@ impl SourceModule {
     }
 }
 
-/// The file's own name, with its folder when another file of the request has the same name.
-fn base_name(request: &Request, file: &Path) -> String {
+/// The file's own name, with as many folders as tell it from the other files of the request.
+fn base_name(files: &[PathBuf], file: &Path) -> String {
     let own = stem_of(file);
-    let twin = request
-        .files
-        .iter()
-        .any(|other| other != file && stem_of(other) == own);
-    let folder = file
-        .parent()
-        .and_then(Path::file_name)
-        .map(|name| name.to_string_lossy().into_owned());
-    match folder {
-        Some(folder) if twin || own == "index" => format!("{folder}-{own}"),
-        Some(_) | None => own,
+    let mut folders = if own == "index" { 1 } else { 0 };
+    let most = file.components().count();
+    let others = || files.iter().filter(|other| *other != file);
+    while folders < most
+        && others().any(|other| name_with_folders(other, folders) == name_with_folders(file, folders))
+    {
+        folders += 1;
     }
+    name_with_folders(file, folders)
+}
+
+fn name_with_folders(file: &Path, folders: usize) -> String {
+    let names = file.ancestors().skip(1).take(folders).filter_map(Path::file_name);
+    names.fold(stem_of(file), |name, folder| {
+        format!("{}-{name}", folder.to_string_lossy())
+    })
 }
 
 fn stem_of(file: &Path) -> String {
@@ -334,5 +338,22 @@ mod tests {
         ] {
             assert_eq!(identifier(&common_name(Path::new("/p"), Path::new(file))), name);
         }
+    }
+
+    #[test]
+    fn files_of_the_same_name_get_different_tests() {
+        let files = [
+            "packages/a/src/price.js",
+            "packages/b/src/price.js",
+            "lib/price.js",
+            "lib/index.js",
+            "lib/tax.js",
+        ]
+        .map(PathBuf::from);
+        let names: Vec<String> = files.iter().map(|file| base_name(&files, file)).collect();
+        assert_eq!(
+            names,
+            ["a-src-price", "b-src-price", "lib-price", "lib-index", "tax"]
+        );
     }
 }
