@@ -4,7 +4,7 @@ use crate::testing::testing_sandbox::TestingSandbox;
 
 #[test]
 fn suspected_defects_are_kept_in_later_rounds() {
-    let source = "export function encodeKey(text: string): string { return text.replace(/b/g, 'B'); }\n\
+    let source = "/** The inverse of `decodeKey`. */ export function encodeKey(text: string): string { return text.replace(/b/g, 'B'); }\n\
                   export function decodeKey(text: string): string { return text.replace(/B/g, 'b'); }\n\
                   export function first(items: string[]): string { return items[0].trim(); }\n\
                   export function spin(n: number): number { while (n > 2) { n += 0; } return n; }\n\
