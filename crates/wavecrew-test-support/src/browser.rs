@@ -23,7 +23,13 @@ impl Browser {
             return None;
         }
         let mut command = Command::new("chromedriver");
-        command.arg("--port=0").env("HOME", sandbox.beside("home"));
+        // Chromium leaves its profile behind: where it is removed with the sandbox.
+        let temporary = sandbox.beside("chromium");
+        std::fs::create_dir_all(&temporary).expect("a folder for Chromium");
+        command
+            .arg("--port=0")
+            .env("HOME", sandbox.beside("home"))
+            .env("TMPDIR", temporary);
         let driver = sandbox.spawn(&mut command);
         let port = wait_for("chromedriver", || {
             let said = driver.stdout();
