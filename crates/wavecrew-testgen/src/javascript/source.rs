@@ -210,7 +210,6 @@ impl SourceModule {
 
 /// The file's own name, with as many folders as tell it from the other files of the request.
 fn base_name(files: &[PathBuf], file: &Path) -> String {
-    let own = stem_of(file);
     let mut folders = if own == "index" { 1 } else { 0 };
     let most = file.components().count();
     let others = || files.iter().filter(|other| *other != file);
