@@ -210,7 +210,7 @@ impl SourceModule {
 
 /// The file's own name, with as many folders as tell it from the other files of the request.
 fn base_name(files: &[PathBuf], file: &Path) -> String {
-    let mut folders = if own == "index" { 1 } else { 0 };
+    let mut folders = usize::from(stem_of(file) == "index");
     let most = file.components().count();
     let others = || files.iter().filter(|other| *other != file);
     while folders < most
