@@ -52,7 +52,7 @@ fn failing_tests_are_dropped_one_by_one() {
     };
     session.begin(MutationEffort::Off);
     let suite = format!(
-        "import random\n{GOOD}\n\ndef test_wrong():\n    assert total([1]) == 2\n\n\ndef test_dice(tmp_path_factory):\n    import pathlib\n    mark = pathlib.Path('mark')\n    first = not mark.exists()\n    mark.write_text('x')\n    assert first == (total([0]) == 0)\n"
+        "import random\n{GOOD}\n\ndef test_wrong():\n    assert total([1]) == 2\n\n\ndef test_dice(tmp_path_factory):\n    import pathlib\n    mark = pathlib.Path('mark')\n    runs = len(mark.read_text()) if mark.exists() else 0\n    mark.write_text('x' * (runs + 1))\n    assert (runs % 2 == 0) == (total([0]) == 0)\n"
     );
     session.test("test_price.py", &suite);
     session.test(
