@@ -21,7 +21,7 @@ const NAMES: &[&str] = &[
     "PIN",
     "TOKEN",
 ];
-/// The same, wherever they stand in the name.
+/// Words that mark a secret anywhere in a variable's name.
 const PARTS: &[&str] = &[
     "PASSWORD",
     "PASSWD",

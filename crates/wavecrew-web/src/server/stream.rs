@@ -38,7 +38,7 @@ pub struct Follower {
     sent: HashMap<&'static str, String>,
     seen: Vec<(u64, Option<SystemTime>)>,
     conversation: Option<(u32, Conversation)>,
-    /// Questions that the page was told of.
+    /// Questions that were sent to the page.
     asked: Vec<String>,
     /// Events that are not sent yet.
     ready: VecDeque<Event>,
