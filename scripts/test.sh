@@ -7,6 +7,7 @@
 #   WAVECREW_SKIP_AGENTS=1      skips the tests that start real agent CLIs (they need npm)
 #   WAVECREW_SKIP_BROWSER=1     skips the tests in Chromium
 #   WAVECREW_SKIP_FRAMEWORKS=1  skips the tests that run real test frameworks (they need npm, Python and Go)
+#   WAVECREW_SKIP_REMOTE=1      skips the tests that start a NATS server (they need Python)
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/need.sh
@@ -23,6 +24,10 @@ fi
 if [ "${WAVECREW_SKIP_FRAMEWORKS:-}" != 1 ]; then
     need_packages npm:npm python3:python3-venv go:golang-go
     step "install frameworks" scripts/install-frameworks.sh
+fi
+if [ "${WAVECREW_SKIP_REMOTE:-}" != 1 ]; then
+    need_packages python3:python3-venv
+    step "install nats" scripts/install-nats.sh
 fi
 for component in clippy fmt; do
     cargo "$component" --version >/dev/null 2>&1 || step "install $component" rustup component add clippy rustfmt

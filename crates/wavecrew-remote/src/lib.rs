@@ -1,0 +1,6 @@
+//! Workers on other hosts, over NATS JetStream: the [`connect`]ion, the [`names`] of subjects, streams and buckets, the
+//! messages on the [`wire`], and the lease of an attempt. Starts no process and knows no session folder.
+
+pub mod connect;
+pub mod names;
+pub mod wire;

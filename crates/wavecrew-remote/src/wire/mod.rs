@@ -1,0 +1,246 @@
+//! The messages between coordinator and host. A message is one line of JSON, and after it the raw bytes that it carries,
+//! if any. Additive: unknown fields are ignored, unknown kinds are [`ToHost::Unknown`] and [`FromHost::Unknown`].
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Changes when an older program could misunderstand a message. A host and a coordinator of different versions refuse
+/// each other.
+pub const WIRE_VERSION: u32 = 1;
+/// Bytes of output in one message: well below the 1 MB that a server accepts by default.
+pub const OUTPUT_CHUNK: usize = 256 * 1024;
+
+/// A host in the bucket of hosts: what `wavecrew workers` lists. Written again with every change and every few seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostAnnouncement {
+    pub wire: u32,
+    /// Unique among the hosts of a project.
+    pub host: String,
+    /// Changes with every start of `wavecrew worker`: leases of an earlier start are lost.
+    pub boot: String,
+    /// The version of the program.
+    pub program: String,
+    pub slots: u32,
+    pub busy: u32,
+    #[serde(default)]
+    pub labels: Vec<String>,
+    #[serde(default)]
+    pub agents: Vec<HostAgent>,
+    /// The one-minute load average.
+    #[serde(default)]
+    pub load: Option<f32>,
+    /// No new attempt: the host is about to leave.
+    #[serde(default)]
+    pub draining: bool,
+}
+
+/// An agent found on a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostAgent {
+    pub name: String,
+    #[serde(default)]
+    pub version: Option<String>,
+}
+
+/// One attempt on one host: what a lease is about. A token is never used twice.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AttemptToken {
+    /// The session.
+    pub run: String,
+    pub task: String,
+    pub attempt: u32,
+    /// Random. Two offers of the same attempt differ in it.
+    pub token: String,
+}
+
+impl AttemptToken {
+    /// The last part of the lease's key.
+    pub fn key(&self) -> String {
+        format!("{}-{}-{}", self.task, self.attempt, self.token)
+    }
+}
+
+/// From a coordinator to a host. Signed by the key of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToHost {
+    /// Start a turn of an attempt. The first one offers the lease; the next ones need it.
+    Turn(Box<Turn>),
+    /// Bytes for the standard input of a turn's process, which follow the JSON. `last` closes it.
+    Input {
+        attempt: AttemptToken,
+        turn: u32,
+        offset: u64,
+        #[serde(default)]
+        last: bool,
+    },
+    /// End the process of a turn: ask, and kill what is left after the grace.
+    Close {
+        attempt: AttemptToken,
+        turn: u32,
+        grace: Duration,
+    },
+    /// The result is in the journal: forget the attempt and its files.
+    Acknowledge { attempt: AttemptToken },
+    /// From a newer program.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What the host starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    pub attempt: AttemptToken,
+    /// Numbered from 1 within the attempt.
+    pub turn: u32,
+    /// The host that may take it. A message that reaches another one by mistake is refused.
+    pub host: String,
+    /// How long the lease holds after a renewal.
+    pub lease: Duration,
+    pub program: String,
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Relative to the copy of the project on the host.
+    #[serde(default)]
+    pub folder: String,
+    #[serde(default)]
+    pub env_set: Vec<(String, String)>,
+    #[serde(default)]
+    pub env_remove: Vec<String>,
+    /// The manifest of the files, by its hash in the object store.
+    #[serde(default)]
+    pub files: Option<String>,
+    /// Folders and files that come back, relative to the copy of the project.
+    #[serde(default)]
+    pub bring_back: Vec<String>,
+    /// What the driver adds for its own use on the host (confinement, role, isolation).
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub details: serde_json::Value,
+}
+
+/// From a host to the coordinator of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FromHost {
+    /// The host holds the lease and prepares the files.
+    Accepted { attempt: AttemptToken, turn: u32 },
+    /// It does not take the turn. The attempt has not begun.
+    Refused {
+        attempt: AttemptToken,
+        turn: u32,
+        reason: Refusal,
+    },
+    Spawned {
+        attempt: AttemptToken,
+        turn: u32,
+        pid: i32,
+        start_time: u64,
+    },
+    SpawnFailed {
+        attempt: AttemptToken,
+        turn: u32,
+        errno: i32,
+        #[serde(default)]
+        reason: String,
+    },
+    /// Bytes that follow the JSON. `offset` counts from the first byte of the stream in this turn.
+    Output {
+        attempt: AttemptToken,
+        turn: u32,
+        stream: OutputStream,
+        offset: u64,
+    },
+    /// The process and everything it started have ended, its output is complete, its files are in the object store.
+    Exited {
+        attempt: AttemptToken,
+        turn: u32,
+        exit: Exit,
+        #[serde(default)]
+        killed_leftovers: u32,
+        /// Lengths of the output, so that a gap is noticed.
+        #[serde(default)]
+        stdout: u64,
+        #[serde(default)]
+        stderr: u64,
+        /// The manifest of what comes back, by its hash in the object store.
+        #[serde(default)]
+        files: Option<String>,
+    },
+    /// The host gave the lease up or lost it, and has ended its processes.
+    Lost { attempt: AttemptToken },
+    /// From a newer program.
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputStream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+/// Why a host does not take a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Refusal {
+    /// No free slot, or about to leave.
+    Busy,
+    /// Signed by nobody it trusts, or not signed.
+    NotTrusted {
+        key: String,
+    },
+    /// A host or a coordinator with another [`WIRE_VERSION`].
+    Version {
+        wire: u32,
+        program: String,
+    },
+    NoAgent {
+        agent: String,
+    },
+    /// The files did not arrive or do not fit.
+    Files {
+        reason: String,
+    },
+    /// The lease was taken back before it was accepted.
+    Withdrawn,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a message of wavecrew: {0}")]
+pub struct Malformed(String);
+
+/// The message and the bytes that it carries.
+pub fn encode(message: &impl Serialize, body: &[u8]) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(message).expect("messages are plain data");
+    if !body.is_empty() {
+        bytes.push(b'\n');
+        bytes.extend_from_slice(body);
+    }
+    bytes
+}
+
+/// The message and the bytes after it.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Malformed> {
+    // JSON without line breaks: the first one ends it.
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
+    let message = serde_json::from_slice(&bytes[..end]).map_err(|error| Malformed(error.to_string()))?;
+    Ok((message, bytes.get(end + 1..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests;
