@@ -50,8 +50,8 @@ impl TestFramework for UserCommand {
         }
     }
 
-    fn install_hint(&self, _root: &Path, package: &str) -> String {
-        super::pytest::pip_install(package.split('.').next().unwrap_or(package))
+    fn install_hint(&self, root: &Path, package: &str) -> String {
+        super::python_environment::install_command(root, &[package.split('.').next().unwrap_or(package)])
     }
 }
 

@@ -50,18 +50,36 @@ pub const FACTS: FrameworkFacts = FrameworkFacts {
     ..FrameworkFacts::DEFAULT
 };
 
+/// The command that installs packages for tests of a project, with its package manager.
+pub fn install_command(root: &Path, packages: &str) -> String {
+    let managers = [
+        ("pnpm-lock.yaml", "pnpm add --save-dev"),
+        ("yarn.lock", "yarn add --dev"),
+        ("bun.lock", "bun add --dev"),
+        ("package-lock.json", "npm install --save-dev"),
+    ];
+    if root.ancestors().any(|folder| folder.join(".pnp.cjs").is_file()) {
+        // Frameworks are started from `node_modules`, which Plug'n'Play does not make.
+        return "yarn config set nodeLinker node-modules && yarn install".to_owned();
+    }
+    let of_folder = |folder: &Path| managers.iter().find(|(lock, _)| folder.join(lock).is_file());
+    let manager = root.ancestors().find_map(of_folder);
+    let command = manager.map_or("npm install --save-dev", |(_, command)| command);
+    format!("{command} {packages}")
+}
+
 impl NodeFramework {
-    fn missing_tool(&self) -> MissingTool {
+    fn missing_tool(&self, root: &Path) -> MissingTool {
         MissingTool {
             what: self.facts.name,
-            fix: format!("npm install --save-dev {}", self.packages),
+            fix: install_command(root, self.packages),
         }
     }
 
     fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         let name = self.facts.name;
         let program = installed(run.root(), &format!(".bin/{name}"));
-        let program = program.ok_or_else(|| self.missing_tool())?;
+        let program = program.ok_or_else(|| self.missing_tool(run.root()))?;
         let canaries = Canaries::place(run, self.canaries)?;
         let Arguments {
             mut args,
@@ -155,14 +173,14 @@ impl TestFramework for NodeFramework {
 
     fn missing(&self, root: &Path) -> Option<MissingTool> {
         let program = installed(root, &format!(".bin/{}", self.facts.name));
-        program.is_none().then(|| self.missing_tool())
+        program.is_none().then(|| self.missing_tool(root))
     }
 
     /// `@scope/name/file` and `name/file` are files of a package.
-    fn install_hint(&self, _root: &Path, package: &str) -> String {
+    fn install_hint(&self, root: &Path, package: &str) -> String {
         let parts = if package.starts_with('@') { 2 } else { 1 };
         let package: Vec<&str> = package.split('/').take(parts).collect();
-        format!("npm install --save-dev {}", package.join("/"))
+        install_command(root, &package.join("/"))
     }
 
     fn configured_tests(&self, root: &Path) -> ConfiguredTests {
@@ -223,4 +241,28 @@ pub fn progress_reporter(run: &TestRun<'_>, name: &str, source: &str) -> Option<
     let reporter = run.file(name);
     fs::write(&reporter, source.replace("FILE", &file)).ok()?;
     Some(reporter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_installed_with_the_manager_of_the_project() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path().join("packages/a");
+        fs::create_dir_all(&root).unwrap();
+        assert_eq!(install_command(&root, "vitest"), "npm install --save-dev vitest");
+        for (file, expected) in [
+            ("yarn.lock", "yarn add --dev vitest"),
+            ("pnpm-lock.yaml", "pnpm add --save-dev vitest"),
+            (
+                ".pnp.cjs",
+                "yarn config set nodeLinker node-modules && yarn install",
+            ),
+        ] {
+            fs::write(top.path().join(file), "").unwrap();
+            assert_eq!(install_command(&root, "vitest"), expected);
+        }
+    }
 }

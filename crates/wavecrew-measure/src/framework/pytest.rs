@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-pub use super::python_environment::interpreter;
+pub use super::python_environment::{install_command, interpreter};
 use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
 use crate::detect::settings::{ConfiguredTests, testpaths};
 use crate::measurement::{Measurement, NO_COVERAGE, Note, TestId};
@@ -88,7 +88,7 @@ impl TestFramework for Pytest {
                 "`{top}` is in the project, but `{package}` is not in it: check the import, or `pythonpath` in the settings of pytest"
             )
         } else {
-            pip_install(top)
+            install_command(root, &[top])
         }
     }
 
@@ -124,10 +124,6 @@ impl TestFramework for Pytest {
     ) -> Result<Vec<PathBuf>, MeasureError> {
         unparsable(run, files)
     }
-}
-
-pub fn pip_install(package: &str) -> String {
-    format!("python -m pip install {package} (in the project's environment)")
 }
 
 /// Settings of pytest, or at least a Python project.
@@ -213,7 +209,6 @@ const OUTCOMES: &str = "import os\n\nimport pytest\n\n_out = os.dup(1)\n_write =
 
 fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
     let python = interpreter(run.root());
-    let shown = python.display();
     let installed = probe(run, &python)?;
     let mut notes = Vec::new();
     let covered = run.wants_coverage() && installed.has("coverage");
@@ -221,7 +216,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         notes.push(Note::missing_tool(
             "coverage.py is not installed",
             NO_COVERAGE,
-            format!("{shown} -m pip install coverage"),
+            install_command(run.root(), &["coverage"]),
         ));
     }
     let canaries = Canaries::place(run, CanaryLanguage::Pytest)?;
@@ -302,7 +297,7 @@ pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError
     if !installed.has("pytest") {
         return Err(MeasureError::NotInstalled {
             what: "pytest",
-            fix: format!("{shown} -m pip install pytest coverage"),
+            fix: install_command(run.root(), &["pytest", "coverage"]),
         });
     }
     // What is missing may be installed meanwhile.

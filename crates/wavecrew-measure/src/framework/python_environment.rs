@@ -20,6 +20,37 @@ pub fn interpreter(root: &Path) -> PathBuf {
     find(root, |name| env::var_os(name)).unwrap_or_else(|| PathBuf::from("python3"))
 }
 
+/// The command that installs packages for tests of a project, with the tool that manages its environment. Paths in it do not
+/// show in which copy of the project it is asked for.
+pub fn install_command(root: &Path, packages: &[&str]) -> String {
+    let packages = packages.join(" ");
+    let tools = [
+        ("uv.lock", "uv add --dev"),
+        ("poetry.lock", "poetry add --group dev"),
+        ("pdm.lock", "pdm add --dev"),
+        ("Pipfile", "pipenv install --dev"),
+    ];
+    let of_folder = |folder: &Path| {
+        let (_, tool) = tools.iter().find(|(file, _)| folder.join(file).is_file())?;
+        Some(*tool)
+    };
+    let by_settings = || {
+        fs::read_to_string(root.join("pyproject.toml"))
+            .is_ok_and(|text| text.contains("[tool.poetry"))
+            .then_some("poetry add --group dev")
+    };
+    if let Some(tool) = root.ancestors().find_map(of_folder).or_else(by_settings) {
+        return format!("{tool} {packages}");
+    }
+    let python = interpreter(root);
+    let holder = python.ancestors().nth(3).unwrap_or(Path::new(""));
+    let shown = match python.strip_prefix(holder) {
+        Ok(inside) if root.starts_with(holder) => inside,
+        _ => &python,
+    };
+    format!("{} -m pip install {packages}", shown.display())
+}
+
 fn find(root: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let usual = root
         .ancestors()
@@ -71,7 +102,7 @@ fn kept_elsewhere(root: &Path, variable: &impl Fn(&str) -> Option<OsString>) -> 
         |file: &str, text: &str| fs::read_to_string(root.join(file)).is_ok_and(|found| found.contains(text));
     let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
     let mut found = Vec::new();
-    if has("pyproject.toml", "[tool.poetry]") || root.join("poetry.lock").is_file() {
+    if has("pyproject.toml", "poetry") || root.join("poetry.lock").is_file() {
         let cache = variable("POETRY_VIRTUALENVS_PATH").map_or_else(
             || {
                 let cache = variable("XDG_CACHE_HOME").map_or_else(|| home.join(".cache"), PathBuf::from);
@@ -125,6 +156,26 @@ mod tests {
             let path = top.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "[tool.poetry]\nname = \"My_Shop\"\n").unwrap();
+        }
+    }
+
+    #[test]
+    fn packages_are_installed_with_the_tool_of_the_project() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path().join("packages/shop");
+        make(&root, &["setup.py", ".venv/bin/python"]);
+        let command = || install_command(&root, &["pytest", "coverage"]);
+        assert_eq!(command(), ".venv/bin/python -m pip install pytest coverage");
+        for (lock, expected) in [
+            ("packages/Pipfile", "pipenv install --dev pytest coverage"),
+            (
+                "packages/shop/poetry.lock",
+                "poetry add --group dev pytest coverage",
+            ),
+            ("packages/shop/uv.lock", "uv add --dev pytest coverage"),
+        ] {
+            make(top.path(), &[lock]);
+            assert_eq!(command(), expected);
         }
     }
 

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{Arguments, FACTS, NodeFramework, installed, progress_reporter, scope_globs, skip_option};
+use super::node::{
+    Arguments, FACTS, NodeFramework, install_command, installed, progress_reporter, scope_globs, skip_option,
+};
 use crate::detect::settings::lists;
 use crate::measurement::{NO_COVERAGE, Note};
 use crate::run::canary::CanaryLanguage;
@@ -95,7 +97,7 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
             notes.push(Note::missing_tool(
                 "vitest has no coverage provider",
                 NO_COVERAGE,
-                "npm install --save-dev @vitest/coverage-v8".to_owned(),
+                install_command(run.root(), "@vitest/coverage-v8"),
             ));
         }
     }

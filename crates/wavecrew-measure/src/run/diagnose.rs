@@ -177,7 +177,7 @@ mod tests {
             (
                 Framework::Pytest,
                 "E   ModuleNotFoundError: No module named 'yaml.nodes'",
-                "python -m pip install yaml (in the project's environment)",
+                "-m pip install yaml",
             ),
             (
                 Framework::Jest,
@@ -193,7 +193,8 @@ mod tests {
         for (framework, text, fix) in cases {
             let notes = advice(&project(framework), text);
             assert_eq!(notes.len(), 1, "{text}");
-            assert_eq!(notes[0].fix.as_deref(), Some(fix));
+            // The interpreter depends on the machine.
+            assert!(notes[0].fix.as_deref().unwrap().ends_with(fix), "{notes:?}");
         }
     }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use wavecrew_core::time::human;
 use wavecrew_core::view::count;
 use wavecrew_measure::FileCoverage;
-use wavecrew_measure::framework::python_environment::interpreter;
+use wavecrew_measure::framework::python_environment::install_command;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
     Dropped, Feedback, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request, SuspectedDefect,
@@ -338,10 +338,7 @@ fn untested(task: &RoleTask, modules: &[Module]) -> Vec<String> {
         let whole = module.file.display().to_string();
         let line = move |left: &Dropped| {
             let fix = missing_package(&left.why).map_or(String::new(), |package| {
-                format!(
-                    "; fix: {} -m pip install {package}",
-                    interpreter(&task.copy).display()
-                )
+                format!("; fix: {}", install_command(&task.copy, &[package]))
             });
             if left.what == whole || left.what == module.module {
                 (false, format!("{file}: {}{fix}", left.why))

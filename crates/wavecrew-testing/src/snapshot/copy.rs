@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use wavecrew_measure::framework::python_environment::is_environment;
+use wavecrew_measure::framework::python_environment::{interpreter, is_environment};
 
 use crate::scope::git;
 
@@ -150,7 +150,23 @@ pub fn link_environments(project: &Path, into: &Path) -> io::Result<()> {
             }
         }
     }
-    Ok(())
+    link_outer_environment(project, into)
+}
+
+/// Links the Python environment that is found from the place or the name of the project, which a copy does not share: one in
+/// a folder above it, or one that pipenv keeps.
+fn link_outer_environment(project: &Path, into: &Path) -> io::Result<()> {
+    let python = interpreter(project);
+    let environment = python.parent().and_then(Path::parent);
+    let target = into.join(".venv");
+    match environment {
+        Some(environment)
+            if python.is_absolute() && !python.starts_with(project) && interpreter(into) != python =>
+        {
+            symlink(environment, target)
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Makes a folder of links to packages. Those of a workspace are relative links already: they stay so, and lead into the

@@ -3,6 +3,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use wavecrew_measure::framework::python_environment::interpreter;
 
 use super::*;
 
@@ -52,6 +53,21 @@ fn a_copy_has_the_files_and_links_to_environments() {
     );
     Snapshot::remove(&session).unwrap();
     assert!(!measuring.exists() && !session.join("tree").exists());
+}
+
+#[test]
+fn a_copy_uses_the_environment_above_its_project() {
+    let (dir, project, session) = project_and_session();
+    fs::rename(project.join(".venv"), dir.path().join(".venv")).unwrap();
+    let mut snapshot = Snapshot::make(&project, &session).unwrap();
+    let measuring = snapshot.measuring_copy().unwrap();
+    let python = interpreter(&measuring).canonicalize().unwrap();
+    assert_eq!(
+        python,
+        dir.path().join(".venv/bin/python").canonicalize().unwrap()
+    );
+    assert!(snapshot.manifest.changes(&measuring).is_empty());
+    Snapshot::remove(&session).unwrap();
 }
 
 #[test]
