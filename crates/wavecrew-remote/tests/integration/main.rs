@@ -2,3 +2,4 @@
 //! `WAVECREW_SKIP_REMOTE=1` skips these tests.
 
 mod connecting;
+mod simulation;

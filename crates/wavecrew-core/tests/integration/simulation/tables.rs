@@ -1,11 +1,11 @@
 //! Random tables of two teams: one without policies, one whose results are judged.
 
-use super::rng::Rng;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
+use wavecrew_test_support::simulation::Rng;
 
 pub static JUDGED: LazyLock<Arc<Team>> =
     LazyLock::new(|| Arc::new(Team::parse("judged.toml", include_str!("judged.toml")).expect("a team")));

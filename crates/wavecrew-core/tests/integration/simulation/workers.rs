@@ -1,9 +1,9 @@
 //! Workers of the simulation: what they do next, from fast and honest to hung and lying.
 
-use super::rng::Rng;
 use std::time::Duration;
 use wavecrew_core::engine::{Input, OutputMode, SpawnError, TurnEnd, TurnExit, WorkerId};
 use wavecrew_core::event::{ProcessId, StopReason, TokenUsage};
+use wavecrew_test_support::simulation::Rng;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Habit {
@@ -100,8 +100,8 @@ impl Worker {
             left: None,
             closing: false,
             exited: false,
-            tokens: rng.next() % (MOST_TOKENS + 1),
-            score: rng.next() % 100,
+            tokens: rng.number() % (MOST_TOKENS + 1),
+            score: rng.number() % 100,
         }
     }
 

@@ -3,7 +3,6 @@
 
 mod checks;
 
-use crate::simulation::rng::Rng;
 use crate::simulation::seen::Seen;
 use crate::simulation::tables::{JUDGED, TEAM, judged_table, random_table, read};
 use crate::simulation::workers::{MOST_TOKENS, MOST_TURNS, Worker};
@@ -21,6 +20,7 @@ use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
 use wavecrew_core::time::Timestamp;
+use wavecrew_test_support::simulation::Rng;
 
 /// Steps after which a run counts as never ending.
 const MAX_STEPS: usize = 20_000;
@@ -64,9 +64,9 @@ impl World {
             concurrency: 1 + rng.below(4),
             max_attempts: 1 + u32::try_from(rng.below(3)).expect("small"),
             ask_mode,
-            seed: rng.next(),
+            seed: rng.number(),
             budget: Budget {
-                tokens: rng.one_in(3).then(|| 1 + rng.next() % 500),
+                tokens: rng.one_in(3).then(|| 1 + rng.number() % 500),
                 ..Budget::default()
             },
             ..Options::default()
@@ -171,7 +171,7 @@ impl World {
                 return input;
             }
         }
-        self.now += 1 + self.rng.next() % 400_000;
+        self.now += 1 + self.rng.number() % 400_000;
         Input::Tick
     }
 
