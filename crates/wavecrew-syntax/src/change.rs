@@ -32,19 +32,34 @@ fn effective_tokens(language: Grammar, source: &str) -> Option<String> {
 }
 
 fn add_tokens(node: Node<'_>, source: &str, out: &mut String) {
+    each_token(node, source, &|_| false, &mut |_, token| {
+        out.push_str(token);
+        out.push('\n');
+    });
+}
+
+/// Calls `add` with each token that has an effect, and the line that it is on. Leaves out the nodes that `skip` names.
+pub(crate) fn each_token<'t, 's>(
+    node: Node<'t>,
+    source: &'s str,
+    skip: &impl Fn(Node<'t>) -> bool,
+    add: &mut impl FnMut(u32, &'s str),
+) {
+    if skip(node) {
+        return;
+    }
+    let line = line_of(node.start_position());
     if node.is_extra() || is_idle(node, source) {
         return;
     }
     if node.kind() == "string" {
-        out.push_str(text(node, source).trim_matches(['"', '\'']));
-        out.push('\n');
+        add(line, text(node, source).trim_matches(['"', '\'']));
         return;
     }
     if node.child_count() == 0 {
         let token = text(node, source).trim();
         if !token.is_empty() && token != ";" {
-            out.push_str(token);
-            out.push('\n');
+            add(line, token);
         }
         return;
     }
@@ -59,11 +74,11 @@ fn add_tokens(node: Node<'_>, source: &str, out: &mut String) {
         // Blocks matter by their depth: a statement may move into or out of one.
         let is_block = matches!(child.kind(), "block" | "statement_block");
         if is_block {
-            out.push_str("{\n");
+            add(line_of(child.start_position()), "{");
         }
-        add_tokens(*child, source, out);
+        each_token(*child, source, skip, add);
         if is_block {
-            out.push_str("}\n");
+            add(line_of(child.end_position()), "}");
         }
         if ends_block(*child) {
             break;

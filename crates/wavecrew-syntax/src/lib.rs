@@ -3,6 +3,7 @@
 
 mod assertion;
 mod change;
+mod changed_lines;
 mod grammar;
 mod interference;
 mod lines;
@@ -15,6 +16,7 @@ mod weakened;
 
 pub use assertion::{Assertion, Strength};
 pub use change::{BodyShape, FunctionShape, functions, same_code};
+pub use changed_lines::{ChangedLines, Signature, changed_lines, signatures};
 pub use grammar::{Grammar, SyntaxError, errors};
 pub use interference::{Interference, interferences};
 pub use lines::{LineSet, Lines};

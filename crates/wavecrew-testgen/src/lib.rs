@@ -1,6 +1,7 @@
 //! Generates tests without a model. A search looks for inputs that reach the code and kill mutants of it, and records what
 //! the code does as tests. The code under test runs only in sandboxed processes. No file of the project changes.
 
+pub mod diff;
 mod helper_files;
 mod javascript;
 mod module_pool;

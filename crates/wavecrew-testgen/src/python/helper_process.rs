@@ -24,6 +24,8 @@ pub const PACKAGE: &str = "wavecrew_testgen";
 const BUSY_FACTOR: u32 = 20;
 /// Wall time for the checks and the pytest run after the search.
 const AFTER_SEARCH: Duration = Duration::from_mins(8);
+/// How often a silent helper's listener is asked whether it still listens.
+const SILENCE: Duration = Duration::from_millis(200);
 /// What a helper that stops in time may still need to end.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -43,66 +45,119 @@ enum Line {
     Outcome { outcome: Box<Module> },
 }
 
+/// A helper process and where it may work.
+pub struct Helper<'a> {
+    pub python: &'a Path,
+    /// The folder that holds the helper's package.
+    pub package: &'a Path,
+    /// Where it starts.
+    pub root: &'a Path,
+    /// What it may write besides its own temporary folder.
+    pub writable: Option<&'a Path>,
+    pub deadline: Instant,
+}
+
+/// How a helper process ended.
+pub enum Ended {
+    /// By itself, or because nobody listened any more; with the last line of its error output.
+    Done(String),
+    TimedOut,
+}
+
+impl Helper<'_> {
+    /// Runs the helper on a request. `on_line` gets each line that it prints, and nothing while it is silent; false ends it.
+    pub fn run(
+        &self,
+        request: &serde_json::Value,
+        mut on_line: impl FnMut(Option<&str>) -> bool,
+    ) -> Result<Ended, GenerateError> {
+        let mut request_file = tempfile::NamedTempFile::new()?;
+        request_file.write_all(request.to_string().as_bytes())?;
+        let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
+        let mut child = self.start(request_file.path(), temp.path())?;
+        let (sender, lines) = mpsc::channel();
+        let stdout = child.0.stdout.take();
+        let stderr = child.0.stderr.take();
+        let stdout_reader = thread::spawn(move || {
+            for line in lines_of(stdout) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stderr_reader = thread::spawn(move || last_line(stderr));
+        let mut timed_out = false;
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match lines.recv_timeout(left.min(SILENCE)) {
+                Ok(line) if !on_line(Some(&line)) => break,
+                Ok(_) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    timed_out = Instant::now() >= self.deadline;
+                    if timed_out || !on_line(None) {
+                        break;
+                    }
+                }
+            }
+        }
+        drop(child);
+        let last_error = stderr_reader.join().unwrap_or_default();
+        let read = stdout_reader.join();
+        Ok(match (timed_out, read) {
+            (true, _) => Ended::TimedOut,
+            (false, Ok(()) | Err(_)) => Ended::Done(last_error),
+        })
+    }
+
+    fn start(&self, request: &Path, temp: &Path) -> Result<ProcessTree, GenerateError> {
+        let mut command = Command::new(self.python);
+        command
+            .args(["-s", "-B"])
+            .arg(self.package.join(PACKAGE))
+            .arg(request)
+            .current_dir(self.root)
+            .env("TMPDIR", temp)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        for name in ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTEST_ADDOPTS"] {
+            command.env_remove(name);
+        }
+        let places: Vec<&Path> = [Some(temp), self.writable].into_iter().flatten().collect();
+        let child = spawn_confined(&mut command, &places).map_err(|why| GenerateError::Interpreter {
+            program: self.python.to_owned(),
+            why,
+        })?;
+        Ok(ProcessTree(child))
+    }
+}
+
 /// Runs the helper on one module. Problems with the module are part of its result; an error is about the interpreter.
 pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Module, GenerateError> {
-    let mut request = tempfile::NamedTempFile::new()?;
-    request.write_all(helper_request(job).to_string().as_bytes())?;
-    let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
     fs::create_dir_all(&job.request.layer_folder)?;
-    let mut command = Command::new(job.python);
-    command
-        .args(["-s", "-B"])
-        .arg(job.helper.join(PACKAGE))
-        .arg(request.path())
-        .current_dir(&job.request.root)
-        .env("TMPDIR", temp.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
-    for name in ["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTEST_ADDOPTS"] {
-        command.env_remove(name);
-    }
-    let places = [temp.path(), &job.request.layer_folder];
-    let child = spawn_confined(&mut command, &places).map_err(|why| GenerateError::Interpreter {
-        program: job.python.to_owned(),
-        why,
-    })?;
-    let mut child = ProcessTree(child);
-    let (sender, lines) = mpsc::channel();
-    let stdout = child.0.stdout.take();
-    let stderr = child.0.stderr.take();
-    let stdout_reader = thread::spawn(move || {
-        for line in lines_of(stdout) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    let stderr_reader = thread::spawn(move || last_line(stderr));
     let longest = job.share.budget * BUSY_FACTOR + AFTER_SEARCH;
-    let deadline = Instant::now() + job.share.wall_time(longest) + GRACE;
+    let helper = Helper {
+        python: job.python,
+        package: job.helper,
+        root: &job.request.root,
+        writable: Some(&job.request.layer_folder),
+        deadline: Instant::now() + job.share.wall_time(longest) + GRACE,
+    };
     let mut module = None;
-    loop {
-        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => match serde_json::from_str(&line) {
-                Ok(Line::Progress { progress }) if !on_step(progress.clone()) => break,
-                Ok(Line::Outcome { outcome }) => module = Some(*outcome),
-                Ok(Line::Progress { .. }) | Err(_) => {}
-            },
-            Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                drop(child);
-                return Ok(Module::untested(job.file, "the search timed out".to_owned()));
-            }
+    let ended = helper.run(&helper_request(job), |line| {
+        match line.map(serde_json::from_str) {
+            Some(Ok(Line::Progress { progress })) => return on_step(progress),
+            Some(Ok(Line::Outcome { outcome })) => module = Some(*outcome),
+            Some(Err(_)) | None => {}
         }
-    }
-    drop(child);
-    let last_error = stderr_reader.join().unwrap_or_default();
-    let read = stdout_reader.join();
-    Ok(match (read, module) {
-        (Ok(()), Some(module)) => module,
-        (Err(_), _) | (Ok(()), None) => {
+        true
+    })?;
+    Ok(match (ended, module) {
+        (Ended::TimedOut, _) => Module::untested(job.file, "the search timed out".to_owned()),
+        (Ended::Done(_), Some(module)) => module,
+        (Ended::Done(last_error), None) => {
             Module::untested(job.file, format!("the Python helper failed: {last_error}"))
         }
     })

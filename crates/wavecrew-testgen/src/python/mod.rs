@@ -1,6 +1,6 @@
 //! Python: one helper process per module, several at a time. The helper is the Python package in `helpers/python`.
 
-mod helper_process;
+pub mod helper_process;
 
 use wavecrew_measure::framework::python_environment::interpreter;
 
@@ -21,6 +21,11 @@ pub const HELPER: SourceFiles = source_files![
     "code_replacement.py",
     "comparisons.py",
     "defects.py",
+    "diff_compare.py",
+    "diff_driver.py",
+    "diff_search.py",
+    "diff_session.py",
+    "diff_tests.py",
     "doctests.py",
     "driver.py",
     "examples.py",
@@ -37,6 +42,7 @@ pub const HELPER: SourceFiles = source_files![
     "naming.py",
     "observe.py",
     "patterns.py",
+    "peer.py",
     "plausibility.py",
     "probes.py",
     "process_state.py",
@@ -50,6 +56,7 @@ pub const HELPER: SourceFiles = source_files![
     "session.py",
     "simplify.py",
     "snapshot.py",
+    "snippets.py",
     "stability.py",
     "stubs.py",
     "style.py",

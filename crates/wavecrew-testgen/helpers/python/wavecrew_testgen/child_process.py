@@ -40,8 +40,8 @@ def environment(hash_seed, zone):
     return kept
 
 
-def run(request, on_event, hash_seed=0, zone="UTC"):
-    """Runs one child to its end, at most slightly longer than `request["wall_seconds"]`."""
+def run(request, on_event, hash_seed=0, zone="UTC", descriptors=()):
+    """Runs one child to its end, at most slightly longer than `request["wall_seconds"]`. It inherits the descriptors."""
     with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
         heartbeat = os.path.join(folder, "heartbeat")
         with open(heartbeat, "wb") as file:
@@ -57,6 +57,7 @@ def run(request, on_event, hash_seed=0, zone="UTC"):
         child = subprocess.Popen(
             [sys.executable, "-s", PROGRAM, "--worker", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, cwd=scratch, env=environment(hash_seed, zone), start_new_session=True,
+            pass_fds=descriptors,
         )
         try:
             longest = request["wall_seconds"] + GRACE_SECONDS + MAX_BLOCKED_SECONDS

@@ -363,5 +363,10 @@ def main(request_path):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
-    outcome = Module(request).run()
+    if request.get("mode") == "diff":
+        from . import diff_driver
+
+        outcome = diff_driver.Diff(request).run()
+    else:
+        outcome = Module(request).run()
     print(json.dumps({"outcome": outcome}), flush=True)

@@ -84,6 +84,7 @@ class Runner:
         self.process_state = ProcessState()
         self.thread_leakers = set()  # targets that leave threads running, which would add up
         self.like = None
+        self.trace_setup = False
 
     def compiled(self, source):
         code = self.code.get(source)
@@ -193,8 +194,12 @@ class Runner:
         return Outcome("refused", why=changed) if changed else outcome
 
     def _run_case(self, case, target, out, traced, fixture_values):
+        if target.how == "snippet":
+            return self._run_snippet(case, target, out, traced)
         scope = {}
         arguments = []
+        if traced and self.trace_setup:
+            self.tracer.start()
         try:
             for index, (name, source) in enumerate(case.args):
                 scope["a%d" % index] = eval(self.compiled(source), self.namespace, fixture_values)
@@ -212,7 +217,7 @@ class Runner:
         wrap = ["{}"]
         try:
             call = self.compiled(target.expression(arguments, case.receiver is not None))
-            if traced:  # the test does not assert what the setup reaches
+            if traced and not self.trace_setup:  # the test does not assert what the setup reaches
                 self.tracer.start()
             result = eval(call, self.namespace, scope)
             if target.manages_context and hasattr(type(result), "__enter__"):
@@ -249,8 +254,45 @@ class Runner:
             outcome.idle = returns_none and after == state
             if returns_none or after != state:
                 extra.extend(self._state_facts(scope["subject"], state, after))
+        return self._with_effects(outcome, extra, out, [(key, scope[key]) for _, key in arguments])
+
+    def _run_snippet(self, case, target, out, traced):
+        """Runs statements of a test, and observes the expression that it asserts."""
+        setup, expression = target.parts(case.args)
+        wrap = ["{}"]
+        try:
+            statements, observed = self._compiled_snippet(setup, expression)
+        except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError):
+            raise SetupFailed("SyntaxError")
+        scope = dict(target.scope)
+        try:
+            if traced:
+                self.tracer.start()
+            exec(statements, scope)
+            result = self._consume(eval(observed, scope), wrap)
+            outcome = Outcome("returns", self._facts(result), wrap[0])
+            outcome.kind = type(result)
+        except (sandbox.TimedOut, MemoryError):
+            raise
+        except BaseException as error:
+            if isinstance(error, NameError):
+                raise SetupFailed("NameError")  # a part of its file that did not load
+            outcome = self._raised(error, wrap[0])
+        return self._with_effects(outcome, [], out, [])
+
+    def _compiled_snippet(self, setup, expression):
+        key = (setup, expression)
+        code = self.code.get(key)
+        if code is None:
+            if len(self.code) > MAX_CACHED:
+                self.code.clear()
+            code = self.code[key] = compile(setup, "<case>", "exec"), compile(expression, "<case>", "eval")
+        return code
+
+    def _with_effects(self, outcome, extra, out, arguments):
+        """The outcome with facts about written files and printed text."""
         if self.guard.written:
-            extra.extend(written_files.facts(self.guard.written, [(key, scope[key]) for _, key in arguments]))
+            extra.extend(written_files.facts(self.guard.written, arguments))
         if out.closed:
             return Outcome("refused", why="closes standard output")
         text = out.buffer.getvalue()

@@ -33,6 +33,7 @@ class SetTrace:
     def __init__(self, paths):
         self.paths = frozenset(paths)
         self.features = set()
+        self.steps = 0  # lines that ran
 
     def _call(self, frame, event, _arg):
         code = frame.f_code
@@ -47,6 +48,7 @@ class SetTrace:
             nonlocal before, raised
             if event == "line":
                 line = frame.f_lineno
+                self.steps += 1
                 add((path, first, before, line))
                 before, raised = line, False
             elif event == "exception":
@@ -59,6 +61,7 @@ class SetTrace:
 
     def start(self):
         self.features = set()
+        self.steps = 0
         sys.settrace(self._call)
 
     def stop(self):
@@ -72,6 +75,7 @@ class Monitoring:
     def __init__(self, paths):
         self.paths = frozenset(paths)
         self.features = set()
+        self.steps = 0
         self.known = set()
         self.tool = None
         monitoring = sys.monitoring
@@ -99,6 +103,7 @@ class Monitoring:
         return sys.monitoring.DISABLE
 
     def _line(self, code, line):
+        self.steps += 1
         self.features.add((code.co_filename, code.co_firstlineno, 0, line))
 
     def _branch(self, code, offset, destination):
@@ -106,6 +111,7 @@ class Monitoring:
 
     def start(self):
         self.features = set()
+        self.steps = 0
 
     def stop(self):
         return frozenset(self.features)

@@ -114,12 +114,13 @@ def main(request_path):
         clock.shift()
     warnings.simplefilter("ignore", SyntaxWarning)  # mutants make odd code
     # After the clock is shifted, and before the project is in `sys.path`, where its files could shadow the library.
-    from . import fixture_values, session
+    from . import diff_session, fixture_values, session
 
     guard = sandbox.enter(request["folder"], request["seconds"] * 2 + 20)
     why = None
     try:
-        tracer = tracing.tracer([request["path"], os.path.realpath(request["path"])])
+        traced = [request["path"]] + request.get("trace", [])
+        tracer = tracing.tracer(traced + [os.path.realpath(path) for path in traced])
         module, fixtures, features = load(request, guard, tracer, fixture_values, report)
         if not isinstance(module, types.ModuleType):
             why = "is not a module after import"
@@ -135,7 +136,8 @@ def main(request_path):
         report.send("dropped", why=why)
         os._exit(0)
     try:
-        session.Session(request, module, guard, report, tracer, features, fixtures).run()
+        kind = diff_session.DiffSession if "diff" in request else session.Session
+        kind(request, module, guard, report, tracer, features, fixtures).run()
     except sandbox.TimedOut:
         session.report_failure(report, "ran out of time at an unexpected place")
     except MemoryError:

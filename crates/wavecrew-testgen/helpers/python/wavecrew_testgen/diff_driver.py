@@ -1,0 +1,463 @@
+"""Compares two versions of a module: searches in two children, confirms in new ones, and reports.
+
+The request names both roots, the module to enter, and the changed lines of all changed files. See `src/diff/mod.rs`.
+"""
+import ast
+import json
+import os
+import random
+import re
+import socket
+import threading
+import time
+
+from . import child_process, diff_compare, diff_tests
+from .cases import Case, arguments, method_statement, subject_name
+from .import_help import with_help
+from .import_paths import import_candidates
+from .peer import Lines
+from .stability import HASH_SEEDS, ZONES, uses_hashing
+
+RESTARTS = 6
+PEER_RESTARTS = 8
+MAX_CONFIRMED = 120  # candidates
+CALL_SECONDS = 2.0
+MAX_TEST_FILES = 60
+MAX_IMPORTERS = 4
+LEAST_SECONDS = 2.0
+CHECK_SHARE = 0.3  # of the wall time, kept for new processes and tests
+MISSING = "the import fails: ModuleNotFoundError"
+SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox", ".nox"}
+
+
+class Diff:
+    """The comparison of one module, which may be entered through others."""
+
+    def __init__(self, request):
+        self.request = request
+        self.old_root, self.new_root = (os.path.realpath(request[name]) for name in ("old_root", "new_root"))
+        self.file = request["file"]
+        self.started = time.monotonic()
+        self.seconds = request["seconds_left"]
+        self.excluded, self.corpus, self.abandoned = [], [], []
+        self.outcome = {
+            "file": self.file, "differences": [], "calls": 0, "reached": {"old": {}, "new": {}}, "same": 0, "tests": [],
+            "left_out": [], "seconds": 0.0}
+
+    def seconds_left(self):
+        return self.started + self.seconds - time.monotonic()
+
+    def progress(self, what):
+        print(json.dumps({"progress": what}), flush=True)
+
+    def drop(self, what, why):
+        entry = {"what": what, "why": why}
+        if entry not in self.outcome["left_out"]:
+            self.outcome["left_out"].append(entry)
+
+    def run(self):
+        files = self._snippet_files()
+        entries = [self.file]
+        budget = self.request["budget"]
+        for number, file in enumerate(entries):
+            if self.seconds_left() < LEAST_SECONDS:
+                self.drop(self.file, "the time limit came before its search ended")
+                break
+            entry = Entry(self, file, files if number == 0 else [])
+            entry.search(budget if number == 0 else budget / 2)
+            if number == 0 and not self.outcome["differences"]:
+                entries += self._importers()
+        self.outcome["differences"] = grouped(self.outcome["differences"])
+        self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
+        return self.outcome
+
+    # -- files of the project ----------------------------------------------------------------------------------------
+
+    def _python_files(self):
+        for folder, folders, files in os.walk(self.new_root):
+            folders[:] = sorted(each for each in folders if each not in SKIPPED and not each.startswith("."))
+            for name in sorted(files):
+                if name.endswith(".py"):
+                    yield os.path.join(folder, name)
+
+    def _snippet_files(self):
+        """Test files that may use the module, changed ones and those named after it first, and the module's own examples."""
+        changed = {os.path.join(self.new_root, file) for file in self.request.get("changed_tests", ())}
+        word = os.path.basename(self.file)[:-3].strip("_")
+        if word in ("init", "main", "core", "base", "utils", "api"):
+            word = os.path.basename(os.path.dirname(self.file)) or word
+        package = self._package()
+        found = []
+        for path in self._python_files():
+            relative = os.path.relpath(path, self.new_root)
+            if not is_test_file(relative):
+                continue
+            try:
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+            except (OSError, ValueError):
+                continue
+            if not re.search(r"\b(%s|%s)\b" % (re.escape(package), re.escape(word)), text):
+                continue
+            found.append((path not in changed, word not in os.path.basename(path), -len(re.findall(re.escape(word), text)), path))
+        return [os.path.join(self.new_root, self.file)] + [entry[-1] for entry in sorted(found)[:MAX_TEST_FILES]]
+
+    def _package(self):
+        parts = [part for part in self.file.split(os.sep) if part not in ("src", "lib")]
+        return parts[0][:-3] if len(parts) == 1 else parts[0]
+
+    def _importers(self):
+        """Other modules of the project that import this one."""
+        name = import_candidates(os.path.join(self.new_root, self.file), self.new_root, self._sys_path(self.new_root))[0][0]
+        last = name.rpartition(".")[2]
+        pattern = re.compile(r"^\s*(from|import)\b.*\b%s\b" % re.escape(last), re.MULTILINE)
+        found = []
+        for path in self._python_files():
+            relative = os.path.relpath(path, self.new_root)
+            if relative == self.file or is_test_file(relative) or not os.path.exists(os.path.join(self.old_root, relative)):
+                continue
+            try:
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+            except (OSError, ValueError):
+                continue
+            if pattern.search(text):
+                found.append((os.path.basename(relative).startswith("_"), relative.count(os.sep), relative))
+        return [relative for _, _, relative in sorted(found)[:MAX_IMPORTERS]]
+
+    def _sys_path(self, root):
+        return [os.path.join(root, folder) for folder in self.request.get("search_path", ())]
+
+
+def is_test_file(path):
+    name = os.path.basename(path)
+    folders = path.split(os.sep)[:-1]
+    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py" or any(
+        folder in ("test", "tests", "testing") for folder in folders)
+
+
+class Entry:
+    """One module through which the changed code is entered."""
+
+    def __init__(self, diff, file, snippet_files):
+        self.diff = diff
+        self.file = file
+        self.snippet_files = snippet_files
+        self.result = None
+        roots = {"new": diff.new_root, "old": diff.old_root}
+        self.candidates = {
+            version: import_candidates(os.path.join(root, file), root, diff._sys_path(root)) for version, root in roots.items()}
+
+    def root(self, version):
+        return self.diff.new_root if version == "new" else self.diff.old_root
+
+    def child_request(self, version, mode, seconds, **more):
+        diff = self.diff
+        root = self.root(version)
+        name, folder = self.candidates[version][0]
+        changed = []
+        for one in diff.request["changed"]:
+            changed.append({
+                "file": one["file"], "path": os.path.join(root, one["file"]), "old_path": os.path.join(diff.old_root, one["file"]),
+                "old_lines": one["old_lines"], "new_lines": one["new_lines"],
+                "spans": one.get("spans", one["new_lines"]), "at_import": bool(one.get("at_import"))})
+        request = {
+            "path": os.path.join(root, self.file), "module": name, "packages": [name.split(".")[0]], "root": root,
+            "sys_path": diff._sys_path(root) + [folder], "seed": diff.request["seed"], "example_root": diff.new_root,
+            "corpus": [], "excluded": diff.excluded, "abandoned": diff.abandoned, "mode": mode, "feedback": None,
+            "conftests": [], "fixtures": {}, "autouse": [], "unusable_fixtures": {}, "seconds": seconds,
+            "trace": [one["path"] for one in changed], "call_seconds": CALL_SECONDS,
+            "diff": {"changed": changed, "snippets": self.snippet_files, "new_root": diff.new_root, "peer": None},
+        }
+        request.update(more)
+        left = max(LEAST_SECONDS, diff.seconds_left())
+        request["wall_seconds"] = left * (1 - CHECK_SHARE) if mode != "check" else left
+        request["longest"] = left
+        return request
+
+    def search(self, budget):
+        for attempt in range(RESTARTS):
+            if self.diff.seconds_left() < LEAST_SECONDS:
+                self.diff.drop(self.file, "the time limit came before its search ended")
+                return
+            ended, gone = self._search_once(budget, attempt)
+            for event in ended.events_named("note"):
+                self.diff.drop(self.file, event["why"])
+            refused = ended.last_event("dropped")
+            if refused is not None or gone is not None:
+                why = gone or "new version: " + refused["why"]
+                if refused is not None and refused["why"].startswith("old version:"):
+                    why = gone or refused["why"]
+                if MISSING in why and all(len(each) > 1 for each in self.candidates.values()):
+                    for each in self.candidates.values():
+                        each.pop(0)
+                    continue
+                self.diff.drop(self.file, with_help(why, self.candidates["new"][0][0], self.diff.new_root))
+                return
+            result = ended.last_event("result")
+            if result is not None:
+                self._take(result)
+                return
+            failure = ended.last_event("failed")
+            if ended.last_case is None or failure:
+                step = "search" if ended.last_event("loaded") else "import"
+                self.diff.drop(self.file, failure["why"] if failure else "new version: the %s %s" % (step, ended.why))
+                return
+            self.diff.excluded.append(ended.last_case)
+            self._confirm_ended(ended.last_case)
+            if [data[0] for data in self.diff.excluded].count(ended.last_case[0]) >= 2:
+                self.diff.abandoned.append(ended.last_case[0])
+
+    def _search_once(self, budget, attempt):
+        """Runs a pair of children. Returns the end of the new version's, and why the old version cannot answer, or None."""
+        ours, theirs = socket.socketpair()
+        gone = []
+        done = threading.Event()
+
+        def keep_old():
+            lines = Lines(theirs.fileno())
+            for _ in range(PEER_RESTARTS):
+                ended = child_process.run(
+                    self.child_request("old", "peer", budget * 3, diff=self._diff_part("old", theirs.fileno())),
+                    lambda event: None, descriptors=(theirs.fileno(),))
+                if done.is_set():
+                    return
+                dropped = ended.last_event("dropped")
+                if dropped or not ended.last_event("loaded"):
+                    why = dropped["why"] if dropped else "the import %s" % ended.why
+                    gone.append("old version: " + why)
+                    lines.write({"gone": why})
+                    return
+                failed = ended.last_event("failed")
+                if failed:
+                    gone.append("old version: " + failed["why"])
+                    lines.write({"gone": failed["why"]})
+                    return
+                lines.write({"crash": ended.why or "dies"})
+                lines = _after_restart(lines)
+
+        def on_event(event):
+            if event["event"] == "found":
+                self.diff.corpus.append(event["case"])
+
+        thread = threading.Thread(target=keep_old, daemon=True)
+        thread.start()
+        try:
+            ended = child_process.run(
+                self.child_request(
+                    "new", "search", budget, seed=self.diff.request["seed"] + attempt, corpus=self.diff.corpus[-200:],
+                    diff=self._diff_part("new", ours.fileno())),
+                on_event, descriptors=(ours.fileno(),))
+        finally:
+            done.set()
+            ours.close()
+            theirs.shutdown(socket.SHUT_RDWR)
+            thread.join(30)
+            theirs.close()
+        return ended, gone[0] if gone else None
+
+    def _diff_part(self, version, descriptor):
+        return dict(self.child_request(version, "search", 1.0)["diff"], peer=descriptor)
+
+    # -- confirming --------------------------------------------------------------------------------------------------
+
+    def _take(self, result):
+        diff = self.diff
+        self.result = result
+        diff.outcome["calls"] += result["calls"]
+        for version, reached in result["reached"].items():
+            for file, line in reached:
+                lines = diff.outcome["reached"][version].setdefault(file, [])
+                if line not in lines:
+                    lines.append(line)
+        for target, whys in sorted(result["refused"].items()):
+            for why in whys:
+                if not why.startswith("setup"):
+                    diff.drop(target, why)
+        groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
+        candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
+        diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
+        confirmed = self._confirmed(candidates)
+        counts = {}
+        for found in confirmed:
+            key = json.dumps([found["lines"], found["kind"]])
+            counts.setdefault(key, []).append(found)
+        best = [dict(found[0], inputs=len(found)) for found in counts.values()]
+        diff_tests.Tests(self).add(best)
+        for found in best:
+            difference = self._difference(found)
+            diff.outcome["differences"].append(difference)
+            print(json.dumps({"difference": difference}), flush=True)
+        diff.outcome["same"] += len(result["same"])
+
+    def _confirmed(self, candidates):
+        """The candidates on which each version agrees with itself in new processes, and differs from the other one."""
+        runs = [(1, ZONES[0]), (4242, ZONES[1])]
+        if self._uses_hashing():
+            runs += [(seed, ZONES[0]) for seed in HASH_SEEDS[:3]]
+        numbered = list(enumerate(candidates))
+        for hash_seed, zone in runs:
+            if not numbered:
+                return []
+            if self.diff.seconds_left() < LEAST_SECONDS:
+                self.diff.drop(self.file, "the time limit came before %d differences were confirmed" % len(numbered))
+                return []
+            cases = [[number, found["case"]] for number, found in numbered]
+            random.Random(hash_seed).shuffle(cases)
+            seen = {version: self._outcomes(version, cases, hash_seed, zone) for version in ("new", "old")}
+            numbered = [(number, found) for number, found in numbered if self._holds(found, number, seen)]
+        return [found for _, found in numbered]
+
+    def _holds(self, found, number, seen):
+        new, old = seen["new"].get(number), seen["old"].get(number)
+        if new is None or old is None:
+            return False
+        if diff_compare.kind_of_difference(new[0], old[0], new[1], old[1]) != found["kind"]:
+            return False
+        return _same(new[0], found["new"]) and _same(old[0], found["old"])
+
+    def _outcomes(self, version, cases, hash_seed, zone):
+        """Outcomes of numbered cases in new processes. A case that ends the process is an outcome too."""
+        found = {}
+        cases = list(cases)
+        for _ in range(RESTARTS):
+            if not cases:
+                break
+            ended = child_process.run(
+                self.child_request(version, "check", 30.0, cases=cases, importable=[
+                    [home, name] for name, home in (self.result or {}).get("origin", {}).items()]),
+                lambda event: None, hash_seed, zone)
+            found.update((event["number"], (event["outcome"], event["steps"])) for event in ended.events_named("outcome"))
+            if ended.last_event("done") or ended.last_event("dropped") or ended.why is None:
+                break
+            cases = [case for case in cases if case[0] not in found]
+            if not cases or ended.last_case is None:
+                break
+            how = "hangs" if ended.why == "hangs" else "crashes"
+            found[cases[0][0]] = ([how, [], "{}", ended.why, False, None, False], 0)
+            cases = cases[1:]
+        return found
+
+    def _confirm_ended(self, data):
+        """A case that ended the new version's process: a difference, if the old version survives it."""
+        found = []
+        for hash_seed, zone in ((1, ZONES[0]), (4242, ZONES[1])):
+            new = self._outcomes("new", [[0, data]], hash_seed, zone).get(0)
+            old = self._outcomes("old", [[0, data]], hash_seed, zone).get(0)
+            kind = diff_compare.kind_of_difference(new[0], old[0]) if new and old else None
+            found.append((kind, new and new[0], old and old[0]))
+        if found[0][0] in ("crash", "hang") and found[0] == found[1]:
+            kind, new, old = found[0]
+            one = {"case": data, "new": new, "old": old, "kind": kind, "lines": [], "inputs": 1, "test": None}
+            self.diff.outcome["differences"].append(self._difference(one))
+
+    def _uses_hashing(self):
+        for one in self.diff.request["changed"]:
+            for root in (self.diff.old_root, self.diff.new_root):
+                try:
+                    with open(os.path.join(root, one["file"]), "rb") as file:
+                        if uses_hashing(ast.parse(file.read())):
+                            return True
+                except (OSError, SyntaxError, ValueError):
+                    continue
+        return False
+
+    # -- reporting ---------------------------------------------------------------------------------------------------
+
+    def _difference(self, found):
+        target = (self.result or {}).get("targets", {}).get(found["case"][0], {})
+        setup, call = self._call(found, target)
+        lines = found["lines"] or self._import_lines()
+        files = [file for _, file, _ in lines]
+        cause = max(set(files), key=files.count) if files else self.file
+        ranges = {version: _ranges(line for each, file, line in lines if each == version and file == cause) for version in ("old", "new")}
+        data = found["case"]
+        before, after = (diff_compare.shown(found[one], found[other], found["kind"]) for one, other in (("old", "new"), ("new", "old")))
+        if found["kind"] == "slow":
+            before, after = "ends after few steps", "takes many times as many steps for the same result"
+        before, after = (_with_names(text, target, data) for text in (before, after))
+        return {
+            "file": self.file, "function": self._function(target, data, cause, ranges), "line": (target.get("lines") or [0])[0],
+            "kind": found["kind"], "setup": setup, "input": call, "before": before, "after": after,
+            "old_lines": ranges["old"], "new_lines": ranges["new"], "cause_file": cause, "inputs": found["inputs"],
+            "test": found.get("test")}
+
+    def _function(self, target, data, cause, ranges):
+        """The called function; for a snippet, the changed function that it reaches."""
+        if target.get("how") != "snippet":
+            return target.get("qualified_name") or data[0]
+        for one in self.diff.request["changed"]:
+            if one["file"] == cause:
+                for name, first, last in one.get("functions", ()):
+                    if any(first <= line <= last for start, end in ranges["new"] for line in (start, end)):
+                        return name
+        return target.get("name", data[0])
+
+    def _import_lines(self):
+        return [[version, one["file"], line] for one in self.diff.request["changed"] for version in ("old", "new")
+                for first, last in one[version + "_lines"] for line in range(first, last + 1)]
+
+    def _call(self, found, target):
+        data = found["case"]
+        if target.get("how") == "snippet":
+            lines = found["text"].split("\n") if found.get("text") else [data[0]]
+            return lines[:-1], lines[-1]
+        case = Case.of(data)
+        name = target.get("name", case.target.rpartition(".")[2])
+        if case.receiver is None:
+            return [], "%s(%s)" % (target.get("qualified_name") or case.target, arguments(case.args))
+        subject, setup = case.receiver, []
+        if case.steps or name.startswith("__") or target.get("how") == "setter":
+            subject = subject_name(target.get("owner") or "")
+            setup = ["%s = %s" % (subject, case.receiver)] + [method_statement(subject, step, args) for step, args in case.steps]
+        if target.get("how") == "property":
+            return setup, "%s.%s" % (subject, name)
+        if target.get("how") == "setter":
+            return setup, "%s.%s = %s" % (subject, name, case.args[0][1] if case.args else None)
+        return setup, method_statement(subject, name, case.args)
+
+
+def _after_restart(lines):
+    """A new reader and writer, without what the ended process left."""
+    return Lines(lines.descriptor)
+
+
+def _same(one, other):
+    return one[:3] == other[:3] and (one[5] or [])[:2] == (other[5] or [])[:2]
+
+
+def _with_names(text, target, data):
+    """Names of parameters in place of `a0`."""
+    plain = [name for name, style in target.get("parameters", ()) if style == "plain"]
+    for index, (name, _) in enumerate(data[1]):
+        shown = name or (plain[index] if index < len(plain) else None)
+        if shown:
+            text = re.sub(r"\ba%d\b(?= ==|\.)" % index, shown, text)
+    return text.replace("subject", "the object") if "subject" in text else text
+
+
+def _ranges(lines):
+    found = []
+    for line in sorted(set(lines)):
+        if found and line == found[-1][1] + 1:
+            found[-1][1] = line
+        else:
+            found.append([line, line])
+    return found
+
+
+def grouped(differences):
+    """One difference per cause and kind, the easiest to read first."""
+    best = {}
+    for difference in sorted(differences, key=_reading):
+        key = json.dumps([difference["cause_file"], difference["old_lines"], difference["new_lines"], difference["kind"]])
+        if key in best:
+            best[key]["inputs"] += difference["inputs"]
+            best[key]["test"] = best[key]["test"] or difference["test"]
+        else:
+            best[key] = difference
+    return list(best.values())
+
+
+def _reading(difference):
+    return (len(difference["setup"]), len(difference["input"]) + sum(map(len, difference["setup"])))

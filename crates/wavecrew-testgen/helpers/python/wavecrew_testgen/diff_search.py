@@ -1,0 +1,247 @@
+"""The search for cases on which two versions differ. Guided by the changed lines that a case reaches in either version."""
+from . import diff_compare
+from .plausibility import plausible, plausible_setup
+from .search import BATCH, FIRST_CALLS, Search
+from .selection import weight
+from .simplify import shorter_cases, simpler_cases
+
+PER_GROUP = 6  # cases kept for one cause
+MAX_SAME = 40  # cases without a difference that reach changed lines, for guard tests
+STALE_LIMIT = 6000
+IRRELEVANT_AFTER = 120  # calls of a target that reach nothing changed
+REDUCTIONS = 150  # for one case
+ODD = 400
+
+
+class Found:
+    """A case on which the versions differ."""
+
+    __slots__ = ("case", "new", "old", "kind", "lines", "weight")
+
+    def __init__(self, case, new, old, kind, lines, weight):
+        self.case, self.new, self.old, self.kind, self.lines, self.weight = case, new, old, kind, lines, weight
+
+    def data(self, target):
+        data = self._data()
+        if target.how == "snippet":
+            data.update(imports=target.imports, parts=target.parts(self.case.args), text=target.text(self.case.args))
+        return data
+
+    def _data(self):
+        return {"case": self.case.data(), "new": self.new, "old": self.old, "kind": self.kind,
+                "lines": sorted([version, file, line] for version, file, line in self.lines)}
+
+
+class DiffSearch(Search):
+    def compare(self, session, old, diff):
+        """Compares each case with the old version from now on."""
+        self.session, self.old = session, old
+        self.lines = {"new": {}, "old": {}}  # changed lines by version and file
+        self.spans = set()  # lines of functions with changed lines, in the new version
+        self.at_import = False
+        for one in diff["changed"]:
+            for version in ("new", "old"):
+                self.lines[version][one["file"]] = {
+                    line for first, last in one[version + "_lines"] for line in range(first, last + 1)}
+            self.spans.update((one["file"], line) for first, last in one["spans"] for line in range(first, last + 1))
+            self.at_import = self.at_import or one["at_import"]
+        self.groups = {}
+        self.same = []
+        self.compared = 0
+        self.reached = {"new": set(), "old": set()}
+        self.relevant = {}  # by target: calls that reached a changed function
+        self.tries = {}
+
+    # -- one case ----------------------------------------------------------------------------------------------------
+
+    def attempt(self, case):
+        key = case.key()
+        if key in self.tried or key in self.excluded or self.hangs.get(case.target, 0) >= 3:
+            return False
+        self.tried.add(key)
+        self.report.record_call(case)
+        self.tries[case.target] = self.tries.get(case.target, 0) + 1
+        outcome = self.runner.run(case)
+        new, features, steps = self.session.observed(outcome)
+        if new[0] == "refused":
+            return False
+        touches = self.at_import or any((feature[0], abs(feature[3])) in self.spans or (feature[0], feature[1]) in self.spans
+                                        for feature in features)
+        if touches:
+            self.compared += 1
+            self.relevant[case.target] = self.relevant.get(case.target, 0) + 1
+            old, old_features, old_steps = self.old.ask(case)
+            lines = self._changed_lines(features, old_features)
+            kind = diff_compare.kind_of_difference(new, old, steps, old_steps)
+            if kind is not None:
+                self._found(case, outcome, new, old, kind, lines)
+            elif lines and len(self.same) < MAX_SAME and old[0] != "refused":
+                self.same.append((case, new, lines))
+            outcome.features = outcome.features | old_features
+        if outcome.how == "hangs":
+            self.hangs[case.target] = self.hangs.get(case.target, 0) + 1
+            return False
+        if outcome.how == "returns":
+            self._remember_step(case)
+        fresh = outcome.features - self.features
+        if fresh:
+            self.features |= fresh
+            self._keep(case, outcome)
+            if touches:
+                self._follow_probes(case)
+            return True
+        if key in self.type_checked and outcome.how == "returns":
+            self._follow_probes(case, 60)
+        return self._another_on_path(case, outcome) if touches else False
+
+    def _stable(self, case, outcome):
+        return True  # checked later, in new processes
+
+    def _changed_lines(self, features, old_features):
+        lines = set()
+        for feature in features:
+            if feature[3] in self.lines["new"].get(feature[0], ()):
+                lines.add(("new", feature[0], feature[3]))
+        for feature in old_features:
+            if feature[4] in self.lines["old"].get(feature[1], ()):
+                lines.add(("old", feature[1], feature[4]))
+        for version, file, line in lines:
+            self.reached[version].add((file, line))
+        return frozenset(lines)
+
+    def _found(self, case, outcome, new, old, kind, lines):
+        heavy = self._weight(case, outcome)
+        group = self.groups.setdefault((lines, kind), [])
+        group.append(Found(case, new, old, kind, lines, heavy))
+        group.sort(key=lambda found: found.weight)
+        if len(group) > PER_GROUP:
+            group.pop()
+        else:
+            self.report.send("found", case=case.data())
+
+    def _weight(self, case, outcome):
+        """How hard a difference is to read: direct, public and plausible cases are best."""
+        target = self.targets[case.target]
+        heavy = weight(case, outcome)
+        if target.how == "snippet":
+            return heavy + len(target.text(case.args)) + (0 if case.args == target.literals else 60)
+        self.rate(case, outcome)
+        return heavy + (ODD if outcome.odd else 0) + (0 if target.public else ODD)
+
+    def rate(self, case, outcome):
+        target = self.targets[case.target]
+        outcome.odd = target.how != "snippet" and not (plausible(case, target) and plausible_setup(case, self.targets))
+        return outcome
+
+    def new_case(self, target):
+        if target.how == "snippet":
+            return self.variant(target.case())
+        return super().new_case(target)
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    def explore_difference(self):
+        """Searches until time is up or nothing new is found for long. Most time goes to what reaches changed code."""
+        plain = [target for target in self.targets.values() if target.how != "snippet"]
+        plain.sort(key=lambda target: (not self._is_changed(target), not target.public))
+        for target in plain:
+            for _ in range(FIRST_CALLS * (4 if self._is_changed(target) else 1)):
+                if self.report.is_late():
+                    return
+                case = self.new_case(target)
+                if case is not None:
+                    self.attempt(case)
+            self._run_queue(60)
+        while not self.report.is_late():
+            active = [(target, self._importance(target)) for target in self.targets.values()
+                      if self.stale[target.key] < STALE_LIMIT]
+            active = [pair for pair in active if pair[1] > 0]
+            if not active:
+                return
+            at = self.rng.random() * sum(importance for _, importance in active)
+            for target, importance in active:
+                at -= importance
+                if at <= 0:
+                    break
+            try:
+                self.step(target, 1)
+            except (OSError, EOFError):
+                raise
+            except Exception as error:
+                from .peer import PeerGone
+
+                if isinstance(error, PeerGone):
+                    raise
+                self.stale[target.key] += BATCH
+
+    def _is_changed(self, target):
+        file = self.session.changed.get(self.session.path)
+        return file is not None and any((file["file"], line) in self.spans for line in range(*target.lines))
+
+    def _importance(self, target):
+        hits, tries = self.relevant.get(target.key, 0), self.tries.get(target.key, 0)
+        if self._is_changed(target):
+            return 8
+        if hits and not self.at_import:
+            return 1 + 5 * hits / max(1, tries)
+        if self.at_import:
+            return 2
+        return 0 if tries > IRRELEVANT_AFTER or target.how == "snippet" else 1
+
+    # -- smaller inputs ----------------------------------------------------------------------------------------------
+
+    def reduce(self):
+        """Makes the best case of each group as small as it goes, while it shows the same kind of difference."""
+        for key in sorted(self.groups, key=lambda key: self.groups[key][0].weight):
+            if self.report.is_late():
+                return
+            best = self.groups[key][0]
+            if best.kind not in ("hang", "crash"):
+                self.groups[key].insert(0, self._reduced(best))
+
+    def _reduced(self, found):
+        tries = 0
+        progress = True
+        while progress and tries < REDUCTIONS and not self.report.is_late():
+            progress = False
+            for smaller in self._smaller(found.case):
+                tries += 1
+                if tries > REDUCTIONS or self.report.is_late():
+                    break
+                other = self._difference_of(smaller, found)
+                if other is not None and other.weight < found.weight:
+                    found, progress = other, True
+                    break
+        return found
+
+    def _smaller(self, case):
+        target = self.targets[case.target]
+        if target.how != "snippet":
+            yield from shorter_cases(case)
+        yield from simpler_cases(case)
+
+    def _difference_of(self, case, known):
+        self.report.record_call(case)
+        outcome = self.runner.run(case)
+        new, features, steps = self.session.observed(outcome)
+        if new[0] in ("refused", "hangs"):
+            return None
+        old, old_features, old_steps = self.old.ask(case)
+        kind = diff_compare.kind_of_difference(new, old, steps, old_steps)
+        if kind != known.kind or new[0] != known.new[0] or old[0] != known.old[0]:
+            return None
+        lines = self._changed_lines(features, old_features)
+        if known.lines and not lines:
+            return None
+        return Found(case, new, old, kind, lines, self._weight(case, outcome))
+
+    # -- results -----------------------------------------------------------------------------------------------------
+
+    def found(self):
+        return [[found.data(self.targets[found.case.target]) for found in group[:PER_GROUP]] for group in self.groups.values()]
+
+    def unchanged(self):
+        return [[case.data(), new] for case, new, _ in self.same]
+
+    def reached_lines(self):
+        return {version: sorted([file, line] for file, line in reached) for version, reached in self.reached.items()}

@@ -1,0 +1,156 @@
+"""A session that compares two versions of a module. The search runs in the new one, and asks the old one for each case.
+
+Modes: `search` (the new version), `peer` (the old version), `check` (given cases in a new process of either version).
+"""
+import ast
+import random
+
+from . import diff_compare, peer, snippets
+from .cases import Case
+from .classes import Classes
+from .code_replacement import CodeReplacer
+from .diff_search import DiffSearch
+from .examples import Examples
+from .probes import Probes
+from .session import Session
+from .values import Maker, constants
+from .variation import Variation
+
+EXAMPLE_SHARE = 0.08
+REDUCE_FROM = 0.8  # of the time; the rest is for smaller inputs
+CHANGED_WEIGHT = 8
+
+
+class DiffSession(Session):
+    def __init__(self, request, module, guard, report, tracer, import_features, fixtures):
+        super().__init__(request, module, guard, report, tracer, import_features, fixtures)
+        self.root = request["root"]
+        self.tracer = tracer
+        self.changed = {one["path"]: one for one in request["diff"]["changed"]}
+        self.snippets = snippets.Snippets(request, guard, self.names)
+        self.runner.trace_setup = True
+
+    def run(self):
+        self.fixtures.set_autouse(self.request["autouse"])
+        {"search": self._search, "peer": self._serve, "check": self._check}[self.request["mode"]]()
+
+    def observe(self, case, traced=True):
+        """What a case does here: the data of its outcome, what it reached of changed files, how many lines ran."""
+        if case.target not in self.runner.targets:
+            return ["refused", [], "{}", "absent", False, None, False], frozenset(), 0
+        outcome = self.runner.run(case, traced)
+        return self.observed(outcome)
+
+    def observed(self, outcome):
+        features = frozenset(
+            (self.changed[feature[0]]["file"],) + feature[1:] for feature in outcome.features if feature[0] in self.changed)
+        return diff_compare.normal(outcome.data(), self.root), features, self.tracer.steps
+
+    def _serve(self):
+        self._make_snippets(self.request["diff"]["snippets"])
+        peer.serve(self, self.request["diff"]["peer"])
+        self.report.send("done")
+
+    def _check(self):
+        self._make_snippets(self.request["diff"]["snippets"])
+        self.runner.seconds = self.request["call_seconds"]
+        for home, name in self.request.get("importable", ()):
+            found = getattr(__import__("sys").modules.get(home), name, None)
+            if found is not None:
+                self.names.make_importable(found)
+        for number, data in self.request["cases"]:
+            case = Case.of(data)
+            self.report.record_call(case)
+            outcome, _, steps = self.observe(case)
+            self.report.send("outcome", number=number, outcome=outcome, steps=steps)
+        self.report.send("done")
+
+    def _make_snippets(self, files):
+        for target in self.snippets.load(files):
+            self.runner.targets[target.key] = target
+
+    # -- searching ---------------------------------------------------------------------------------------------------
+
+    def _search(self):
+        request = self.request
+        old = peer.Peer(request["diff"]["peer"])
+        try:
+            old.wait_until_ready()
+            self._search_with(old)
+        except peer.PeerGone as error:
+            self.report.send("dropped", why="old version: %s" % error)
+
+    def _search_with(self, old):
+        request = self.request
+        rng = random.Random(request["seed"])
+        targets = [target for target in self.analysis.targets if target.key not in request["abandoned"]]
+        examples = Examples(targets, self.names, request["module"])
+        examples.read_docstrings(self.module, targets)
+        before = self.report.remaining_seconds()
+        examples.read_project(
+            request["example_root"], self.path,
+            lambda: before - self.report.remaining_seconds() > request["seconds"] * EXAMPLE_SHARE)
+        examples.teach_kinds(self.runner.targets, self.runner.evaluate)
+        self._collect_constants(targets, examples)
+        aimed = self._changed_constants()
+        for target in targets:
+            for value in aimed:
+                target.pool.add(value, CHANGED_WEIGHT)
+            target.pool._characters()
+        self._make_snippets(request["diff"]["snippets"])
+        snippet_targets = [target for target in self.runner.targets.values() if target.how == "snippet"]
+        for target in snippet_targets:
+            target.pool = snippets.pool_for(target, aimed)
+        classes = Classes(self.names, self.analysis)
+        maker = Maker(rng, self.names, classes)
+        replacer = CodeReplacer(self.path, self.analysis.tree)
+        probes = Probes(replacer, list(self.analysis.functions.values()))
+        everything = targets + snippet_targets
+        if not everything:
+            self.report.send("dropped", why="has no function or class to call, and no test or example uses it")
+            return
+        search = DiffSearch(
+            self.runner, everything, classes, maker, Variation(rng, everything[0].pool), rng, probes, self.report)
+        search.excluded = {Case.of(data).key() for data in request["excluded"]}
+        search.compare(self, old, request["diff"])
+        if self.report.used_share() > 0.15:
+            self.report.restart()
+        self.report.set_limit(REDUCE_FROM)
+        search.try_cases([Case.of(data) for data in request["corpus"]])
+        search.try_cases([Case(target.key, target.literals) for target in snippet_targets])
+        search.try_cases(examples.cases)
+        search.explore_difference()
+        self.report.set_limit(1.0)
+        search.reduce()
+        self.report.send(
+            "result", differences=search.found(), calls=search.compared, origin=self.names.origin,
+            reached=search.reached_lines(), same=search.unchanged(),
+            targets={target.key: target_data(target) for target in everything},
+            refused={key: sorted(whys) for key, whys in search.refused.items()})
+
+    def _changed_constants(self):
+        """Constants on changed lines of both versions, and their neighbours."""
+        found = []
+        for one in self.request["diff"]["changed"]:
+            for path, ranges in ((one["path"], one["new_lines"]), (one["old_path"], one["old_lines"])):
+                lines = {line for first, last in ranges for line in range(first, last + 1)}
+                try:
+                    with open(path, "rb") as file:
+                        tree = ast.parse(file.read())
+                except (OSError, SyntaxError, ValueError):
+                    continue
+                for node in ast.walk(tree):
+                    if isinstance(node, ast.expr) and lines.intersection(range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+                        if isinstance(node, ast.Constant):
+                            found.extend(constants(ast.Expression(node)))
+        numbers = [value for value in found if isinstance(value, (int, float))]
+        return list(dict.fromkeys(found + [value + away for value in numbers for away in (-1, 1)]))[:200]
+
+
+def target_data(target):
+    from .session import _target_data
+
+    data = _target_data(target)
+    data["lines"] = target.lines
+    data["public"] = target.public
+    return data

@@ -1,0 +1,449 @@
+"""Pieces of tests and examples as inputs: the statements before an assertion, and the expression that it is about.
+
+A snippet is a target like a function. Its literals are its arguments, so the search can vary them.
+"""
+import ast
+import copy
+import doctest
+import os
+import sys
+import types
+
+from .cases import Case
+from .import_paths import module_name_and_folder
+from .targets import Parameter, Target
+from .type_hints import ANY, kind_of_value
+from .values import Pool, constants, separators
+
+LOAD_SECONDS = 8
+MAX_SNIPPETS = 2500
+MAX_PER_FILE = 600
+MAX_ROWS = 40
+MAX_TEXT = 3000
+SLOT = "__literal_%d__"
+EQUAL = ("assertEqual", "assertEquals", "assertNotEqual", "assertIs", "assertIsNot", "assertIn", "assertNotIn", "assertDictEqual",
+         "assertListEqual", "assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertGreater",
+         "assertLess", "assertGreaterEqual", "assertLessEqual", "assertAlmostEqual", "assertCountEqual", "assertRegex")
+SINGLE = ("assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone", "assertIsInstance")
+RAISING = ("raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns")
+
+
+class Snippet(Target):
+    """`template` has a slot for each literal. The last line of it is the expression that is observed."""
+
+    def __init__(self, key, name, imports, setup, expression, literals, scope):
+        parameters = [_parameter(index, source) for index, source in enumerate(literals)]
+        super().__init__(key, name, None, "snippet", None, parameters, True)
+        self.imports = imports  # source of the import statements that it needs
+        self.setup, self.observed = setup, expression
+        self.literals = tuple((None, source) for source in literals)
+        self.scope = scope  # the names of its file
+        self.returns_value = True
+        self.qualified_name = name
+
+    def case(self):
+        return Case(self.key, self.literals)
+
+    def parts(self, args):
+        """The statements and the expression with given literals."""
+        return _filled(self.setup, args), _filled(self.observed, args)
+
+    def text(self, args):
+        setup, expression = self.parts(args)
+        return setup + "\n" + expression if setup else expression
+
+
+def _filled(template, args):
+    for index, (_, source) in enumerate(args):
+        template = template.replace(SLOT % index, source)
+    return template
+
+
+def _parameter(index, source):
+    try:
+        value = ast.literal_eval(source)
+        kind = kind_of_value(value)
+    except (ValueError, SyntaxError):
+        value, kind = None, ANY
+    return Parameter("literal_%d" % index, "plain", True, [(kind if kind != ANY else ("plain",), 10)], value, False)
+
+
+def pool_for(target, aimed):
+    """Values for a snippet: the changed constants, and those of the snippet itself."""
+    try:
+        tree = ast.parse(target.text(target.literals))
+    except SyntaxError:
+        return Pool(aimed, ())
+    pool = Pool(aimed, constants(tree)[:100])
+    pool.separators = separators(tree)
+    return pool
+
+
+class Snippets:
+    """The snippets of test files and docstrings, in this process."""
+
+    def __init__(self, request, guard, names):
+        self.request = request
+        self.guard = guard
+        self.names = names
+        self.failures = {}
+
+    def load(self, files):
+        """The snippets of some files, in order. A file that does not load has none."""
+        found = []
+        if not hasattr(ast, "unparse"):
+            return found
+        for path in files:
+            if len(found) >= MAX_SNIPPETS:
+                break
+            try:
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                if path.endswith(".py"):
+                    tree = ast.parse(text)
+                    found += self._of_tests(path, tree)[:MAX_PER_FILE] + self._of_docstrings(path, tree)
+                else:
+                    found += self._of_text(path, text, {}, [])[:MAX_PER_FILE]
+            except (OSError, SyntaxError, ValueError, RecursionError) as error:
+                self.failures[path] = str(error)
+        return found[:MAX_SNIPPETS]
+
+    def _scope(self, path, tree):
+        """The names of a test file, made by its statements one by one: one that fails leaves out what needs it."""
+        name, folder = module_name_and_folder(path)
+        base, own = self.request["diff"]["new_root"], self.request["root"]
+        if folder.startswith(base):
+            folder = own + folder[len(base):]
+        if folder not in sys.path:
+            sys.path.append(folder)
+        scope = {"__name__": name, "__package__": name.rpartition(".")[0], "__file__": path, "__builtins__": __builtins__}
+        failed = []
+        for statement in _single_imports(tree.body):
+            if isinstance(statement, (ast.If, ast.Try, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.FunctionDef,
+                                      ast.ClassDef)):
+                try:
+                    code = compile(ast.Module([statement], []), path, "exec", dont_inherit=True)
+                    self.guard.call(lambda: exec(code, scope), LOAD_SECONDS)
+                except BaseException as error:
+                    failed.append("%s: %s" % (type(error).__name__, str(error)[:120]))
+        if failed:
+            self.failures[path] = failed[0]
+        return scope
+
+    # -- tests -------------------------------------------------------------------------------------------------------
+
+    def _of_tests(self, path, tree):
+        functions = [(node, None) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+        for kind in tree.body:
+            if isinstance(kind, ast.ClassDef):
+                setup = [node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("setUp", "setup_method")]
+                functions += [(node, (kind, setup)) for node in kind.body
+                              if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+        if not functions:
+            return []
+        scope = self._scope(path, tree)
+        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        helpers = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        values = {target.id: node for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+                  if isinstance(target, ast.Name)}
+        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), scope, imports, dict(values, **helpers))
+        found = []
+        for function, owner in functions:
+            if owner is not None:
+                context.uses_self = True
+            for number, prefix in enumerate(_rows(function, owner, context)):
+                found += context.snippets(function.name, prefix, function.body, owner, number)
+        return found
+
+    # -- examples ----------------------------------------------------------------------------------------------------
+
+    def _of_docstrings(self, path, tree):
+        found = []
+        scope = None
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node)
+                if text and ">>>" in text:
+                    if scope is None:
+                        scope = self._module_scope(path)
+                        if scope is None:
+                            return []
+                    found += self._of_text(path, text, scope, [], getattr(node, "name", "module"))
+        return found
+
+    def _module_scope(self, path):
+        own = self.request["root"] + path[len(self.request["diff"]["new_root"]):]
+        for module in list(sys.modules.values()):
+            if getattr(module, "__file__", None) == own:
+                return dict(vars(module))
+        return None
+
+    def _of_text(self, path, text, scope, imports, name="example"):
+        try:
+            examples = doctest.DocTestParser().get_examples(text)
+            tree = [statement for example in examples for statement in ast.parse(example.source).body]
+        except (ValueError, SyntaxError):
+            return []
+        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), dict(scope), imports, {})
+        home = next((module.__name__ for module in list(sys.modules.values()) if scope and vars(module).get("__file__") == scope.get("__file__")), None)
+        context.home = home
+        return context.snippets(name, [], tree, None, 0, every=True)
+
+
+def _single_imports(body):
+    """The statements with one name per import: a name that one version lacks must not hide the others."""
+    for statement in body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            for alias in statement.names:
+                single = copy.copy(statement)
+                single.names = [alias]
+                yield single
+        else:
+            yield statement
+
+
+def _rows(function, owner, context):
+    """What a test has to run first: the values of its parameters, one list of statements for each row."""
+    names = [arg.arg for arg in function.args.args]
+    if owner is not None and names:
+        names = names[1:]
+    tables = []
+    for decorator in function.decorator_list + (owner[0].decorator_list if owner else []):
+        if isinstance(decorator, ast.Call) and len(decorator.args) >= 2 and "parametrize" in ast.dump(decorator.func):
+            try:
+                words = ast.literal_eval(decorator.args[0])
+            except ValueError:
+                return
+            words = [word.strip() for word in words.split(",")] if isinstance(words, str) else list(words)
+            values = decorator.args[1]
+            if isinstance(values, ast.Name) and isinstance(context.definitions.get(values.id), ast.Assign):
+                values = context.definitions[values.id].value
+            rows = getattr(values, "elts", None)
+            if rows is None:
+                return
+            tables.append((words, rows))
+    provided = {word for words, _ in tables for word in words}
+    if any(name not in provided for name in names) or function.args.kwonlyargs:
+        return  # it needs a fixture
+    if not tables:
+        yield []
+        return
+    most = max(len(rows) for _, rows in tables)
+    for number in range(min(most, MAX_ROWS)):
+        prefix = []
+        for words, rows in tables:
+            row = rows[number % len(rows)] if rows else None
+            if isinstance(row, ast.Call) and getattr(row.func, "attr", "") == "param":
+                cells = row.args
+            else:
+                cells = row.elts if len(words) > 1 and isinstance(row, (ast.Tuple, ast.List)) else [row]
+            if row is None or len(cells) < len(words):
+                return
+            prefix += [_assign(word, cell) for word, cell in zip(words, cells)]
+        yield prefix
+
+
+def _assign(name, value):
+    return ast.Assign(targets=[ast.Name(name, ast.Store())], value=value, lineno=1)
+
+
+class _Context:
+    """Where snippets come from: the names, imports and definitions of a file."""
+
+    def __init__(self, path, scope, imports, definitions):
+        self.path = path
+        self.scope = scope
+        self.imports = imports
+        self.definitions = definitions
+        self.uses_self = False
+        self.home = None
+        self.count = 0
+
+    def snippets(self, name, prefix, body, owner, number, every=False):
+        setup = list(prefix)
+        if owner is not None:
+            setup.insert(0, ast.parse("self = types.SimpleNamespace()").body[0])
+            for method in owner[1]:
+                setup += method.body
+        found = []
+        for statements, expression in _observations(body, setup, every):
+            made = self._snippet("%s::%s[%d]#%d" % (self.path, name, number, len(found)), name, statements, expression)
+            if made is not None:
+                found.append(made)
+        return found
+
+    def _snippet(self, key, name, statements, expression):
+        statements = _needed(statements, expression)
+        literals = []
+        lifted = _Lift(literals)
+        try:
+            setup = "\n".join(ast.unparse(ast.fix_missing_locations(lifted.visit(copy.deepcopy(each)))) for each in statements)
+            shown = ast.unparse(ast.fix_missing_locations(lifted.visit(copy.deepcopy(expression))))
+            tree = ast.parse(_filled(setup, [(None, s) for s in literals]) + "\n" + _filled(shown, [(None, s) for s in literals]))
+        except (ValueError, SyntaxError, RecursionError, TypeError, AttributeError):
+            return None
+        if len(setup) + len(shown) > MAX_TEXT or any(isinstance(node, (ast.Yield, ast.Await, ast.Return)) for node in _own_nodes(tree)):
+            return None
+        scope = dict(self.scope)
+        scope.setdefault("types", types)
+        return Snippet(key, name, self._imports_for(tree), setup, shown, literals, scope)
+
+    def _imports_for(self, tree):
+        """Source of the imports and definitions of the file that some code needs."""
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        lines, todo, defined = [], set(used), []
+        while todo:
+            name = todo.pop()
+            node = self.definitions.get(name)
+            if node is not None and node not in defined:
+                defined.append(node)
+                more = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - used
+                used |= more
+                todo |= more
+        if "types" in used and "types" not in self.scope:
+            lines.append("import types")
+        if self.home is not None:
+            names = sorted(name for name in used if name in self.scope and not name.startswith("__"))
+            if names:
+                lines.append("from %s import %s" % (self.home, ", ".join(names)))
+        for node in self.imports:
+            kept = [alias for alias in node.names if alias.name == "*" or (alias.asname or alias.name.split(".")[0]) in used]
+            if kept:
+                node = copy.copy(node)
+                node.names = kept
+                if isinstance(node, ast.ImportFrom) and node.level:
+                    return None  # a relative import works in the folder of the tests only
+                lines.append(ast.unparse(node))
+        order = list(self.definitions.values())
+        for node in sorted(defined, key=order.index):
+            lines.append(ast.unparse(node))
+        return "\n".join(lines)
+
+
+def _own_nodes(tree):
+    """Nodes outside of nested functions."""
+    todo = list(tree.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _needed(statements, expression):
+    """The statements that an expression needs: those that define, or may change, a name that it or they use."""
+    used = _names(expression)
+    kept = []
+    for statement in reversed(statements):
+        names = _names(statement)
+        stored = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        stored |= {node.name for node in ast.walk(statement) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        changes = not isinstance(statement, ast.Assign) or any(not isinstance(target, ast.Name) for target in statement.targets)
+        if stored & used or changes and names & used or isinstance(statement, (ast.Import, ast.ImportFrom, ast.With)):
+            kept.insert(0, statement)
+            used |= names
+    return kept
+
+
+def _names(node):
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _observations(body, setup, every=False):
+    """Pairs of statements and an expression, for each assertion. With `every`, also for each expression statement."""
+    setup = list(setup)
+    for statement in body:
+        if isinstance(statement, ast.Assert):
+            for expression in _observed(statement.test):
+                yield setup, expression
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _assertion(statement.value) is not None:
+            for expression in _assertion(statement.value):
+                yield setup, expression
+        elif isinstance(statement, ast.With) and _expects_error(statement):
+            inner = statement.body
+            last = inner[-1]
+            if isinstance(last, ast.Expr):
+                yield setup + inner[:-1], last.value
+            elif isinstance(last, ast.Assign):
+                yield setup + inner[:-1], last.value
+        elif isinstance(statement, ast.With) and _has_assertion(statement):
+            yield from _observations(statement.body, setup)
+        elif isinstance(statement, ast.For) and _has_assertion(statement):
+            for element in getattr(statement.iter, "elts", ())[:MAX_ROWS]:
+                if isinstance(element, ast.Starred):
+                    break
+                step = ast.Assign(targets=[statement.target], value=element, lineno=1)
+                yield from _observations(statement.body, setup + [step])
+        elif every and isinstance(statement, ast.Expr):
+            yield setup, statement.value
+            setup.append(statement)
+        else:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                yield setup, statement.value  # called for its effect, or for not raising
+            setup.append(statement)
+
+
+def _has_assertion(statement):
+    return any(isinstance(node, ast.Assert) or isinstance(node, ast.Call) and _assertion(node) is not None
+               for node in ast.walk(statement))
+
+
+def _expects_error(statement):
+    calls = [item.context_expr for item in statement.items if isinstance(item.context_expr, ast.Call)]
+    return any(getattr(call.func, "attr", getattr(call.func, "id", "")) in RAISING for call in calls)
+
+
+def _assertion(call):
+    """The expressions that a call such as `self.assertEqual(...)` is about; None for other calls."""
+    name = getattr(call.func, "attr", "")
+    if name in EQUAL and len(call.args) >= 2:
+        return [arg for arg in call.args[:2] if not _is_literal(arg)]
+    if name in SINGLE and call.args:
+        return [call.args[0]]
+    if name in ("raises", "assertRaises") and len(call.args) >= 2:
+        return [ast.Call(func=call.args[1], args=call.args[2:], keywords=call.keywords)]
+    return None
+
+
+def _observed(test):
+    if isinstance(test, ast.Compare):
+        parts = [part for part in [test.left] + test.comparators if not _is_literal(part)]
+        return parts + ([test] if len(parts) > 1 else [])
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _observed(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return [part for value in test.values for part in _observed(value)]
+    if isinstance(test, ast.Call) and getattr(test.func, "id", "") == "isinstance" and test.args:
+        return [test.args[0]]
+    return [] if _is_literal(test) else [test]
+
+
+def _is_literal(node):
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+class _Lift(ast.NodeTransformer):
+    """Replaces literals by slots."""
+
+    def __init__(self, literals):
+        self.literals = literals
+
+    def visit(self, node):
+        if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom)):
+            return node
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            return node
+        if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store) and _is_literal(node):
+            if isinstance(node, ast.Constant) and (node.value is None or node.value is Ellipsis or isinstance(node.value, bool)):
+                return node
+            if isinstance(node, (ast.List, ast.Tuple, ast.Dict, ast.Set)) and not ast.dump(node).count("Constant"):
+                return node
+            self.literals.append(ast.unparse(node))
+            return ast.Name(SLOT % (len(self.literals) - 1), ast.Load())
+        return self.generic_visit(node)

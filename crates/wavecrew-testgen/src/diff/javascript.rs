@@ -1,0 +1,18 @@
+//! JavaScript and TypeScript.
+
+use std::path::Path;
+
+use super::{CompareProgress, ComparedModule, ModuleTime, Versions};
+use crate::GenerateError;
+
+pub fn compare(
+    _versions: &Versions,
+    file: &Path,
+    _time: ModuleTime,
+    _on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+) -> Result<ComparedModule, GenerateError> {
+    Ok(ComparedModule::dropped(
+        file,
+        "JavaScript and TypeScript cannot be compared yet".to_owned(),
+    ))
+}

@@ -1,0 +1,246 @@
+//! Compares two versions of a module: searches for inputs on which they behave differently. Both versions are complete
+//! folders; nothing outside of temporary folders changes.
+//!
+//! The helper program of a language gets one request, a JSON file:
+//!
+//! | field | meaning |
+//! | --- | --- |
+//! | `mode` | `diff`, which tells it from generating tests |
+//! | `old_root`, `new_root` | the two folders |
+//! | `file` | the module to enter, relative to both |
+//! | `changed` | all changed files of the language, see [`ChangedFile`] |
+//! | `changed_tests` | test files of the new version that the change touches: their inputs come first |
+//! | `search_path` | folders below a root in which modules are found first |
+//! | `seed`, `budget`, `seconds_left` | processor seconds for the search, wall seconds until everything is reported |
+//! | `tests` | `{"change": bool, "guard": bool}`: which tests to write |
+//! | `commit` | what the tests name as the recorded version, or null |
+//!
+//! It prints JSON lines: `{"progress": "..."}` for people, `{"difference": ...}` for each difference as soon as new
+//! processes confirm it, and last `{"outcome": ...}`, a [`ComparedModule`].
+
+mod javascript;
+mod python;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use wavecrew_measure::framework::Language;
+
+use crate::{Dropped, GenerateError};
+
+/// Both ends are included.
+pub type LineRange = (u32, u32);
+
+/// Two versions to compare.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    pub old_root: PathBuf,
+    pub new_root: PathBuf,
+    /// Where the environment of the project is found: its own folder.
+    pub project: PathBuf,
+    pub changed: Vec<ChangedFile>,
+    pub changed_tests: Vec<PathBuf>,
+    /// Relative to a root.
+    pub search_path: Vec<PathBuf>,
+    pub seed: u64,
+    pub tests: WantedTests,
+    pub commit: Option<String>,
+}
+
+/// Which tests to write.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct WantedTests {
+    /// Tests that fail on the old version and pass on the new one.
+    pub change: bool,
+    /// Tests of what stayed the same around the change.
+    pub guard: bool,
+}
+
+/// A changed source file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ChangedFile {
+    pub file: PathBuf,
+    pub old_lines: Vec<LineRange>,
+    pub new_lines: Vec<LineRange>,
+    /// Lines of the new version's functions with changed lines.
+    pub spans: Vec<LineRange>,
+    /// Whether lines outside of functions changed: these run at import, and any function may depend on them.
+    pub at_import: bool,
+    /// Names and lines of the new version's changed functions.
+    pub functions: Vec<(String, u32, u32)>,
+}
+
+/// The time for one module.
+#[derive(Debug, Clone, Copy)]
+pub struct ModuleTime {
+    /// Processor time for the search.
+    pub budget: Duration,
+    pub until: Instant,
+}
+
+/// An input on which the versions differ.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Difference {
+    /// The module that is entered.
+    pub file: PathBuf,
+    pub function: String,
+    pub line: u32,
+    /// `value`, `exception`, `output`, `arguments`, `state`, `files`, `hang`, `crash` or `slow`.
+    pub kind: String,
+    /// Statements before the input.
+    pub setup: Vec<String>,
+    pub input: String,
+    pub before: String,
+    pub after: String,
+    /// The changed lines that the input reaches, in `cause_file`.
+    pub old_lines: Vec<LineRange>,
+    pub new_lines: Vec<LineRange>,
+    pub cause_file: PathBuf,
+    /// How many inputs with this cause were confirmed.
+    pub inputs: u32,
+    /// A test that fails on the old version and passes on the new one.
+    pub test: Option<String>,
+}
+
+/// A test file, to be written by the caller.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TestFile {
+    pub name: String,
+    pub text: String,
+    pub tests: Vec<String>,
+    /// `change` or `guard`.
+    pub kind: String,
+}
+
+/// The result for one module.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ComparedModule {
+    pub file: PathBuf,
+    pub differences: Vec<Difference>,
+    /// Inputs that ran in both versions.
+    pub calls: u64,
+    pub reached: ReachedLines,
+    /// Inputs that reach changed lines and behave the same.
+    pub same: u64,
+    pub tests: Vec<TestFile>,
+    #[serde(rename = "left_out")]
+    pub dropped: Vec<Dropped>,
+    pub seconds: f64,
+    /// Whether the search came to its own end.
+    #[serde(skip_deserializing)]
+    pub complete: bool,
+}
+
+/// The changed lines that inputs reached, by file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReachedLines {
+    pub old: BTreeMap<PathBuf, Vec<u32>>,
+    pub new: BTreeMap<PathBuf, Vec<u32>>,
+}
+
+impl ComparedModule {
+    fn dropped(file: &Path, why: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            dropped: vec![Dropped {
+                what: file.display().to_string(),
+                why,
+            }],
+            ..Self::default()
+        }
+    }
+}
+
+/// Reported while a module is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompareProgress<'a> {
+    Step(&'a str),
+    Confirmed(Box<Difference>),
+    /// Nothing happened for a moment.
+    Silent,
+}
+
+/// Compares the two versions of one module. What was confirmed before `on_progress` returns false is part of the result.
+pub fn compare(
+    versions: &Versions,
+    file: &Path,
+    time: ModuleTime,
+    on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+) -> Result<ComparedModule, GenerateError> {
+    match Language::of(file) {
+        Some(Language::Python) => python::compare(versions, file, time, on_progress),
+        Some(Language::JavaScript) => javascript::compare(versions, file, time, on_progress),
+        Some(Language::Rust | Language::Go) | None => Err(GenerateError::Unsupported("this language")),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum HelperLine {
+    Progress { progress: String },
+    Difference { difference: Box<Difference> },
+    Outcome { outcome: Box<ComparedModule> },
+}
+
+/// Reads the lines of a helper.
+#[derive(Default)]
+struct HelperOutput {
+    confirmed: Vec<Difference>,
+    outcome: Option<ComparedModule>,
+}
+
+impl HelperOutput {
+    /// Takes a line, or nothing while the helper is silent. Returns whether anybody still listens.
+    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> bool {
+        match line.map(serde_json::from_str) {
+            Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
+            Some(Ok(HelperLine::Difference { difference })) => {
+                self.confirmed.push((*difference).clone());
+                on_progress(CompareProgress::Confirmed(difference))
+            }
+            Some(Ok(HelperLine::Outcome { outcome })) => {
+                self.outcome = Some(*outcome);
+                true
+            }
+            Some(Err(_)) | None => on_progress(CompareProgress::Silent),
+        }
+    }
+
+    /// The result: the helper's own, or what it confirmed before it ended without one, for a reason.
+    fn result(self, file: &Path, why: impl FnOnce() -> String) -> ComparedModule {
+        match self.outcome {
+            Some(outcome) => ComparedModule {
+                complete: true,
+                ..outcome
+            },
+            None => ComparedModule {
+                differences: self.confirmed,
+                ..ComparedModule::dropped(file, why())
+            },
+        }
+    }
+}
+
+fn helper_request(versions: &Versions, file: &Path, time: ModuleTime) -> Value {
+    json!({
+        "mode": "diff",
+        "old_root": versions.old_root,
+        "new_root": versions.new_root,
+        "file": file,
+        "changed": versions.changed,
+        "changed_tests": versions.changed_tests,
+        "search_path": versions.search_path,
+        "seed": versions.seed,
+        "budget": time.budget.as_secs_f64(),
+        "seconds_left": time.until.saturating_duration_since(Instant::now()).as_secs_f64(),
+        "tests": versions.tests,
+        "commit": versions.commit,
+    })
+}
