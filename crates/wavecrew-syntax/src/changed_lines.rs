@@ -64,8 +64,12 @@ pub fn changed_lines(language: Grammar, before: &str, after: &str) -> ChangedLin
     let mut changed = (BTreeSet::new(), BTreeSet::new());
     for part in capture_diff_slices(Algorithm::Patience, &words(&old), &words(&new)) {
         if !matches!(part, DiffOp::Equal { .. }) {
-            changed.0.extend(old[part.old_range()].iter().map(|(line, _)| *line));
-            changed.1.extend(new[part.new_range()].iter().map(|(line, _)| *line));
+            changed
+                .0
+                .extend(old[part.old_range()].iter().map(|(line, _)| *line));
+            changed
+                .1
+                .extend(new[part.new_range()].iter().map(|(line, _)| *line));
         }
     }
     ChangedLines {
@@ -91,12 +95,22 @@ fn is_type(node: Node<'_>) -> bool {
     let below = |kinds: &[&str]| node.parent().is_some_and(|parent| kinds.contains(&parent.kind()));
     match node.kind() {
         // Python
-        "type" => below(&["typed_parameter", "typed_default_parameter", "function_definition"]),
+        "type" => below(&[
+            "typed_parameter",
+            "typed_default_parameter",
+            "function_definition",
+        ]),
         "->" => below(&["function_definition"]),
         ":" => below(&["typed_parameter", "typed_default_parameter"]),
         // TypeScript
-        "type_annotation" | "interface_declaration" | "type_alias_declaration" | "type_parameters"
-        | "type_arguments" | "accessibility_modifier" | "override_modifier" | "readonly" => true,
+        "type_annotation"
+        | "interface_declaration"
+        | "type_alias_declaration"
+        | "type_parameters"
+        | "type_arguments"
+        | "accessibility_modifier"
+        | "override_modifier"
+        | "readonly" => true,
         _ => false,
     }
 }
@@ -128,9 +142,10 @@ pub fn signatures(language: Grammar, source: &str) -> Vec<Signature> {
         .map(|symbol| symbol.name.as_str())
         .collect();
     let inside = |name: &str| {
-        functions
-            .iter()
-            .any(|function| name.strip_prefix(function).is_some_and(|rest| rest.starts_with('.')))
+        functions.iter().any(|function| {
+            name.strip_prefix(function)
+                .is_some_and(|rest| rest.starts_with('.'))
+        })
     };
     all.iter()
         .filter(|symbol| !inside(&symbol.name))
@@ -183,7 +198,11 @@ fn parameters(function: Node<'_>, source: &str) -> String {
     let Some(list) = field(function, "parameters").or_else(|| field(function, "parameter")) else {
         return String::new();
     };
-    let listed = if list.kind() == "identifier" { vec![list] } else { children(list) };
+    let listed = if list.kind() == "identifier" {
+        vec![list]
+    } else {
+        children(list)
+    };
     let shown: Vec<String> = listed
         .into_iter()
         .map(|parameter| {
@@ -210,7 +229,9 @@ fn parameters(function: Node<'_>, source: &str) -> String {
 mod tests {
     use super::*;
 
-    fn lines(before: &str, after: &str) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
+    type Pairs = Vec<(u32, u32)>;
+
+    fn lines(before: &str, after: &str) -> (Pairs, Pairs) {
         let changed = changed_lines(Grammar::Python, before, after);
         let pairs = |lines: Vec<Lines>| lines.iter().map(|range| (range.first, range.last)).collect();
         (pairs(changed.old), pairs(changed.new))
@@ -224,7 +245,10 @@ mod tests {
             "def f(x: int, y: int = 1) -> int:\n    return x + y\n",
             "def f(\n    x,\n    y=1,\n):\n    return x + y\n",
         ] {
-            assert!(changed_lines(Grammar::Python, before, after).is_empty(), "{after}");
+            assert!(
+                changed_lines(Grammar::Python, before, after).is_empty(),
+                "{after}"
+            );
         }
         let typed = "class A:\n    x: int = 1\n";
         assert_eq!(lines(typed, "class A:\n    x: str = 1\n").1, [(2, 2)]);

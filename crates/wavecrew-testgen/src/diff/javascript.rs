@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{CompareProgress, ComparedModule, ModuleTime, Versions};
 use crate::GenerateError;
 
+#[expect(clippy::unnecessary_wraps, reason = "the same signature for every language")]
 pub fn compare(
     _versions: &Versions,
     file: &Path,

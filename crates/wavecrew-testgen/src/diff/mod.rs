@@ -126,6 +126,8 @@ pub struct ComparedModule {
     /// Inputs that ran in both versions.
     pub calls: u64,
     pub reached: ReachedLines,
+    /// The changed lines of the new version that can run, by file.
+    pub executable: BTreeMap<PathBuf, Vec<u32>>,
     /// Inputs that reach changed lines and behave the same.
     pub same: u64,
     pub tests: Vec<TestFile>,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wavecrew_session::WORKFLOW_FOLDER;
 
-use super::git::{names, run};
+use wavecrew_diff::git::{names, run};
 
 /// What the files in scope were compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 mod built_files;
 mod changes;
 mod file;
-pub(crate) mod git;
 mod named_paths;
 mod parts;
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! for measurements that workers do not know of. A person can keep editing the original. Environments such as
 //! `node_modules` are linked, not copied.
 
-mod copy;
 mod manifest;
 mod original;
 #[cfg(test)]
@@ -13,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::sealed;
+use wavecrew_diff::project_copy;
 use wavecrew_session::SessionPaths;
 
 pub use manifest::{Change, Manifest};
@@ -36,7 +36,7 @@ impl Snapshot {
             fs::remove_dir_all(&workers)?;
         }
         fs::create_dir_all(&workers)?;
-        let files = copy::copy(project, &workers)?;
+        let files = project_copy::copy(project, &workers)?;
         let manifest = Manifest::of(&workers, files, project)?;
         let snapshot = Self {
             session: session.to_owned(),
@@ -77,7 +77,7 @@ impl Snapshot {
         for name in self.manifest.names() {
             self.restore(name, &folder, &from)?;
         }
-        copy::link_environments(&self.manifest.project, &folder)?;
+        project_copy::link_environments(&self.manifest.project, &folder)?;
         self.manifest.measuring = Some(folder.clone());
         self.manifest.write(&self.session)?;
         Ok(folder)
@@ -92,7 +92,7 @@ impl Snapshot {
                 name.display()
             )));
         };
-        copy::copy_file(&tree.join(name), &into.join(name))
+        project_copy::copy_file(&tree.join(name), &into.join(name))
     }
 
     /// Undoes changes in the workers' copy.

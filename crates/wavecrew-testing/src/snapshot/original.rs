@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wavecrew_measure::detect::Language;
 
-use super::copy::walk;
 use super::{Change, Manifest};
+use wavecrew_diff::project_copy::walk;
 
 impl Manifest {
     /// Code of the project that was edited, removed or added after a time.

@@ -7,6 +7,7 @@ mod baseline;
 mod cancel;
 mod check;
 mod completions;
+mod diff;
 mod discover;
 mod doctor;
 mod export;
@@ -57,6 +58,7 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   wavecrew testing                            write, run and measure tests for what changed
+  wavecrew diff                               show what behaves differently since the last change
   wavecrew plan tasks.csv                     show what would run, wave by wave
   wavecrew run tasks.csv --agent codex        run it
   wavecrew status                             show the latest session
@@ -101,6 +103,7 @@ verbs! {
     Archive(archive),
     Export(export),
     Measure(measure),
+    Diff(diff),
     Agents(agents),
     Doctor(doctor),
     Teams(teams),
@@ -154,7 +157,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Inspect",
         &[
-            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure",
+            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure", "diff",
         ],
     ),
     ("Change", &["cancel", "archive", "export", "issues"]),

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 
-from . import child_process, diff_compare, diff_tests
+from . import child_process, diff_compare, diff_tests, tracing
 from .cases import Case, arguments, method_statement, subject_name
 from .import_help import with_help
 from .import_paths import import_candidates
@@ -40,9 +40,10 @@ class Diff:
         self.started = time.monotonic()
         self.seconds = request["seconds_left"]
         self.excluded, self.corpus, self.abandoned = [], [], []
+        self.at_import = {}  # changed lines that run at import, by file
         self.outcome = {
             "file": self.file, "differences": [], "calls": 0, "reached": {"old": {}, "new": {}}, "same": 0, "tests": [],
-            "left_out": [], "seconds": 0.0}
+            "left_out": [], "seconds": 0.0, "executable": self._executable_lines()}
 
     def seconds_left(self):
         return self.started + self.seconds - time.monotonic()
@@ -70,6 +71,25 @@ class Diff:
         self.outcome["differences"] = grouped(self.outcome["differences"])
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
+
+    def _executable_lines(self):
+        """The changed lines of the new version that can run, by file. Those outside of functions run at import."""
+        found = {}
+        for one in self.request["changed"]:
+            try:
+                with open(os.path.join(self.new_root, one["file"]), "rb") as file:
+                    code = compile(file.read(), one["file"], "exec", dont_inherit=True)
+            except (OSError, SyntaxError, ValueError):
+                continue
+            lines = tracing.executable_lines(code)
+            changed = {line for first, last in one["new_lines"] for line in range(first, last + 1)}
+            at_import = {line for _, line in tracing.dis.findlinestarts(code) if line}
+            for body in [constant for constant in code.co_consts if isinstance(constant, tracing.types.CodeType) and constant.co_name != "<lambda>"]:
+                if body.co_flags & 2 == 0:  # a class body, which runs at import
+                    at_import |= {line for _, line in tracing.dis.findlinestarts(body) if line}
+            found[one["file"]] = sorted(lines & changed)
+            self.at_import.setdefault(one["file"], sorted(changed & at_import))
+        return found
 
     # -- files of the project ----------------------------------------------------------------------------------------
 
@@ -270,6 +290,9 @@ class Entry:
                 lines = diff.outcome["reached"][version].setdefault(file, [])
                 if line not in lines:
                     lines.append(line)
+        for file, lines in diff.at_import.items():
+            known = diff.outcome["reached"]["new"].setdefault(file, [])
+            known += [line for line in lines if line not in known]
         for target, whys in sorted(result["refused"].items()):
             for why in whys:
                 if not why.startswith("setup"):
@@ -367,7 +390,7 @@ class Entry:
     def _difference(self, found):
         target = (self.result or {}).get("targets", {}).get(found["case"][0], {})
         setup, call = self._call(found, target)
-        lines = found["lines"] or self._import_lines()
+        lines = found["lines"] or self._import_lines(target)
         files = [file for _, file, _ in lines]
         cause = max(set(files), key=files.count) if files else self.file
         ranges = {version: _ranges(line for each, file, line in lines if each == version and file == cause) for version in ("old", "new")}
@@ -393,9 +416,13 @@ class Entry:
                         return name
         return target.get("name", data[0])
 
-    def _import_lines(self):
-        return [[version, one["file"], line] for one in self.diff.request["changed"] for version in ("old", "new")
-                for first, last in one[version + "_lines"] for line in range(first, last + 1)]
+    def _import_lines(self, target):
+        """Changed lines that no call reaches, because they run at import: those of the called function, or else all."""
+        lines = [[version, one["file"], line] for one in self.diff.request["changed"] for version in ("old", "new")
+                 for first, last in one[version + "_lines"] for line in range(first, last + 1)]
+        first, last = target.get("lines") or (0, 0)
+        own = [each for each in lines if each[0] == "new" and each[1] == self.file and first <= each[2] <= last]
+        return own or lines
 
     def _call(self, found, target):
         data = found["case"]

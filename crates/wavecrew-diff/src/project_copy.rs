@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use wavecrew_measure::framework::python_environment::{interpreter, is_environment};
 
-use crate::scope::git;
+use crate::git;
 
 /// Made by installers, read by frameworks, too large to copy.
 const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv", ".tox", ".nox"];

@@ -1,0 +1,199 @@
+//! What changed in the source files of two versions: lines that run, functions, and what is left out and why.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use wavecrew_measure::detect::is_test;
+use wavecrew_syntax::{ChangedLines, Grammar, Lines, Signature, SymbolKind, changed_lines, signatures};
+use wavecrew_testgen::diff::{ChangedFile, LineRange};
+
+use crate::interface::{InterfaceChange, interface_changes};
+use crate::report::{FileStatus, Note, ReportedFile};
+use crate::versions::{Change, VersionFolders};
+
+/// Larger files are data or generated.
+const MAX_BYTES: u64 = 2_000_000;
+
+/// What a file is, as far as a comparison is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    Source(Grammar),
+    Test,
+    /// Documents, settings, data, other languages.
+    Other,
+}
+
+pub fn kind_of(path: &Path) -> FileKind {
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default();
+    let declares = name.ends_with(".pyi") || name.ends_with(".d.ts") || name.ends_with(".d.mts");
+    match Grammar::of(path) {
+        Some(_) if is_test(path, Path::new("")) || name == "conftest.py" => FileKind::Test,
+        Some(_) if declares || name == "setup.py" || name.contains(".config.") => FileKind::Other,
+        Some(grammar) => FileKind::Source(grammar),
+        None => FileKind::Other,
+    }
+}
+
+/// The changed source files of both versions.
+#[derive(Debug, Default)]
+pub struct SourceChanges {
+    pub files: Vec<ReportedFile>,
+    pub interface: Vec<InterfaceChange>,
+    pub notes: Vec<Note>,
+    /// Those that can be compared.
+    pub comparable: Vec<ChangedFile>,
+}
+
+/// Reads the changed source files. With `cosmetic`, files whose code did not change count as changed in every function.
+pub fn source_changes(
+    versions: &VersionFolders,
+    selected: impl Fn(&Path) -> bool,
+    cosmetic: bool,
+) -> SourceChanges {
+    let mut found = SourceChanges::default();
+    for (path, change) in &versions.changes {
+        let FileKind::Source(grammar) = kind_of(path) else {
+            continue;
+        };
+        if !selected(path) {
+            continue;
+        }
+        let read = |root: &Path| read_source(&root.join(path));
+        match change {
+            Change::Added | Change::Removed => {
+                let root = if *change == Change::Added {
+                    &versions.new
+                } else {
+                    &versions.old
+                };
+                let source = read(root).unwrap_or_default();
+                let (old, new) = match change {
+                    Change::Added => (Vec::new(), signatures(grammar, &source)),
+                    Change::Removed | Change::Edited => (signatures(grammar, &source), Vec::new()),
+                };
+                found.interface.extend(interface_changes(path, &old, &new));
+                let status = if *change == Change::Added {
+                    FileStatus::Added
+                } else {
+                    FileStatus::Removed
+                };
+                found
+                    .files
+                    .push(reported(path, grammar, status, &ChangedLines::default()));
+            }
+            Change::Edited => {
+                let (Some(old), Some(new)) = (read(&versions.old), read(&versions.new)) else {
+                    found.notes.push(Note::new(path, "is not text, or too large"));
+                    continue;
+                };
+                edited(path, grammar, &old, &new, cosmetic, &mut found);
+            }
+        }
+    }
+    found
+}
+
+fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, found: &mut SourceChanges) {
+    let mut lines = changed_lines(grammar, old, new);
+    if lines.is_empty() {
+        found
+            .files
+            .push(reported(path, grammar, FileStatus::Cosmetic, &lines));
+        if !cosmetic {
+            return;
+        }
+        let all = |source: &str| {
+            let last = u32::try_from(source.lines().count()).unwrap_or(u32::MAX);
+            vec![Lines { first: 1, last }]
+        };
+        lines = ChangedLines {
+            old: all(old),
+            new: all(new),
+        };
+    } else {
+        found
+            .files
+            .push(reported(path, grammar, FileStatus::Changed, &lines));
+    }
+    let (old, new) = (signatures(grammar, old), signatures(grammar, new));
+    found.interface.extend(interface_changes(path, &old, &new));
+    found.comparable.push(changed_file(path, &lines, &old, &new));
+}
+
+fn changed_file(path: &Path, lines: &ChangedLines, old: &[Signature], new: &[Signature]) -> ChangedFile {
+    let within = |signature: &&Signature, ranges: &[Lines]| {
+        ranges
+            .iter()
+            .any(|range| range.first <= signature.lines.last && range.last >= signature.lines.first)
+    };
+    let is_function = |signature: &&Signature| signature.kind != SymbolKind::Class;
+    // A function changed where its new lines changed, or where lines of its old version are gone.
+    let gone: BTreeSet<&str> = old
+        .iter()
+        .filter(is_function)
+        .filter(|signature| within(signature, &lines.old))
+        .map(|signature| signature.name.as_str())
+        .collect();
+    let changed: Vec<&Signature> = new
+        .iter()
+        .filter(is_function)
+        .filter(|signature| within(signature, &lines.new) || gone.contains(signature.name.as_str()))
+        .collect();
+    let outside = |ranges: &[Lines], functions: &[Signature]| {
+        ranges.iter().any(|range| {
+            (range.first..=range.last).any(|line| {
+                !functions
+                    .iter()
+                    .filter(is_function)
+                    .any(|function| function.lines.first <= line && line <= function.lines.last)
+            })
+        })
+    };
+    ChangedFile {
+        file: path.to_owned(),
+        old_lines: pairs(&lines.old),
+        new_lines: pairs(&lines.new),
+        spans: changed
+            .iter()
+            .map(|signature| (signature.lines.first, signature.lines.last))
+            .collect(),
+        at_import: outside(&lines.new, new) || outside(&lines.old, old),
+        functions: changed
+            .iter()
+            .map(|signature| {
+                (
+                    signature.name.clone(),
+                    signature.lines.first,
+                    signature.lines.last,
+                )
+            })
+            .collect(),
+    }
+}
+
+fn pairs(lines: &[Lines]) -> Vec<LineRange> {
+    lines.iter().map(|range| (range.first, range.last)).collect()
+}
+
+fn reported(path: &Path, grammar: Grammar, status: FileStatus, lines: &ChangedLines) -> ReportedFile {
+    ReportedFile {
+        file: path.to_owned(),
+        language: match grammar {
+            Grammar::Python => "python",
+            Grammar::JavaScript => "javascript",
+            Grammar::TypeScript | Grammar::Tsx => "typescript",
+        },
+        status,
+        old_lines: pairs(&lines.old),
+        new_lines: pairs(&lines.new),
+    }
+}
+
+fn read_source(path: &PathBuf) -> Option<String> {
+    let about = fs::metadata(path).ok()?;
+    (about.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok())?
+}

@@ -1,0 +1,383 @@
+//! One comparison from its request to its report: versions, files, searches in parallel within the time, results.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wavecrew_testgen::GenerateError;
+use wavecrew_testgen::diff::{
+    self, ChangedFile, CompareProgress, ComparedModule, Difference, ModuleTime, TestFile, Versions,
+    WantedTests,
+};
+
+use crate::changes::{FileKind, kind_of, source_changes};
+use crate::report::{ChangedLineCount, Note, Report, ReportedRevision};
+use crate::revision::{self, RevisionError, Revisions, Selection};
+use crate::versions::{Change, VersionFolders, changes};
+
+/// Search time of a module in its wall time: the old version runs each input too, and results are confirmed afterwards.
+const SEARCH_SHARE: f64 = 0.28;
+/// More search of one module finds little.
+const LONGEST_SEARCH: Duration = Duration::from_secs(20);
+/// Below this, a module is not worth starting.
+const LEAST: Duration = Duration::from_secs(3);
+/// Kept for copying, ending processes and the report.
+const RESERVE: Duration = Duration::from_millis(1500);
+
+/// What to compare.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// A folder in the repository.
+    pub folder: PathBuf,
+    pub selection: Selection,
+    /// Files and folders to compare, absolute; all if empty.
+    pub paths: Vec<PathBuf>,
+    pub budget: Duration,
+    pub seed: u64,
+    /// Test files that the change touches are those of the old version.
+    pub ignore_tests: bool,
+    /// Compare files whose code did not change, too.
+    pub cosmetic: bool,
+    pub tests: WantedTests,
+    pub jobs: usize,
+}
+
+/// Reported while a comparison runs.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    Started {
+        files: usize,
+    },
+    Step {
+        file: &'a Path,
+        what: &'a str,
+    },
+    Found {
+        difference: &'a Difference,
+    },
+    /// Nothing happened for a moment.
+    Silent,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DiffError {
+    #[error(transparent)]
+    Revision(#[from] RevisionError),
+    #[error("nothing changed between {old} and {new}")]
+    NothingChanged { old: String, new: String },
+    #[error("nothing changed in {paths} between {old} and {new}")]
+    NothingInPaths { paths: String, old: String, new: String },
+    #[error("only tests changed between {old} and {new}: {files}")]
+    OnlyTests { old: String, new: String, files: String },
+    #[error("only documents, settings or other languages changed between {old} and {new}: {files}")]
+    OnlyDocuments { old: String, new: String, files: String },
+    #[error("cannot copy the versions: {0}")]
+    Copy(io::Error),
+    #[error(transparent)]
+    Search(#[from] GenerateError),
+}
+
+impl DiffError {
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Revision(error) => error.help(),
+            Self::NothingChanged { .. } | Self::NothingInPaths { .. } => {
+                "name an older revision: `wavecrew diff HEAD~5`"
+            }
+            Self::OnlyTests { .. } => {
+                "tests are inputs of the comparison; name an older revision to compare code"
+            }
+            Self::OnlyDocuments { .. } => "wavecrew compares Python, JavaScript and TypeScript",
+            Self::Copy(_) => "check that the temporary folder has space",
+            Self::Search(_) => "check that the interpreter of the project is installed",
+        }
+    }
+
+    /// Whether there is simply nothing to compare, which is no mistake.
+    pub fn is_nothing_to_compare(&self) -> bool {
+        match self {
+            Self::NothingChanged { .. }
+            | Self::NothingInPaths { .. }
+            | Self::OnlyTests { .. }
+            | Self::OnlyDocuments { .. } => true,
+            Self::Revision(_) | Self::Copy(_) | Self::Search(_) => false,
+        }
+    }
+}
+
+/// Compares two versions. Returns the report and the test files to write. `on_progress` ends the search when it returns
+/// false; what was confirmed before is reported.
+pub fn compare(
+    request: &Request,
+    on_progress: &(dyn Fn(Progress<'_>) -> bool + Sync),
+) -> Result<(Report, Vec<TestFile>), DiffError> {
+    let started = Instant::now();
+    let top = revision::top_of(&request.folder)?;
+    let revisions = revision::resolve(&top, &request.selection)?;
+    let changes = changes(&top, &revisions).map_err(RevisionError::Unusable)?;
+    check_kinds(request, &top, &revisions, &changes)?;
+    let folders = VersionFolders::make(&top, &revisions, changes, |path| {
+        request.ignore_tests && kind_of(path) == FileKind::Test
+    })
+    .map_err(DiffError::Copy)?;
+    let found = source_changes(
+        &folders,
+        |path| is_selected(request, &top, path),
+        request.cosmetic,
+    );
+    let versions = Versions {
+        old_root: folders.old.clone(),
+        new_root: folders.new.clone(),
+        project: top.clone(),
+        changed: found.comparable.clone(),
+        changed_tests: changed_tests(request, &folders),
+        search_path: Vec::new(),
+        seed: request.seed,
+        tests: request.tests,
+        commit: revisions
+            .new
+            .commit()
+            .map(|commit| commit.chars().take(12).collect()),
+    };
+    on_progress(Progress::Started {
+        files: found.comparable.len(),
+    });
+    let modules = search_all(request, &versions, started + request.budget, on_progress)?;
+    let mut report = Report {
+        base: ReportedRevision {
+            name: revisions.old_name.clone(),
+            commit: Some(revisions.old.clone()),
+        },
+        head: ReportedRevision {
+            name: revisions.new.name().to_owned(),
+            commit: revisions.new.commit().map(str::to_owned),
+        },
+        changed_lines: line_count(&found.comparable, &modules),
+        files: found.files,
+        interface: found.interface,
+        differences: Vec::new(),
+        notes: found.notes,
+        calls: modules.iter().map(|module| module.calls).sum(),
+        compared: modules.iter().filter(|module| module.calls > 0).count(),
+        written: Vec::new(),
+        seconds: 0.0,
+        complete: modules.iter().all(|module| module.complete),
+    };
+    let mut tests = Vec::new();
+    for module in modules {
+        report.differences.extend(module.differences);
+        tests.extend(module.tests);
+        report
+            .notes
+            .extend(module.dropped.into_iter().map(|dropped| Note {
+                what: dropped.what,
+                why: dropped.why,
+            }));
+    }
+    report.differences = one_per_cause(report.differences);
+    report.notes.sort();
+    report.notes.dedup();
+    report.seconds = (started.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+    Ok((report, tests))
+}
+
+fn is_selected(request: &Request, top: &Path, path: &Path) -> bool {
+    let path = top.join(path);
+    request.paths.is_empty() || request.paths.iter().any(|selected| path.starts_with(selected))
+}
+
+/// Says what is the matter when there is nothing to compare.
+fn check_kinds(
+    request: &Request,
+    top: &Path,
+    revisions: &Revisions,
+    changes: &BTreeMap<PathBuf, Change>,
+) -> Result<(), DiffError> {
+    let (old, new) = (revisions.old_name.clone(), revisions.new.name().to_owned());
+    let selected: Vec<&PathBuf> = changes
+        .keys()
+        .filter(|path| is_selected(request, top, path))
+        .collect();
+    if changes.is_empty() {
+        return Err(DiffError::NothingChanged { old, new });
+    }
+    if selected.is_empty() {
+        let shown = |path: &PathBuf| path.strip_prefix(top).unwrap_or(path).display().to_string();
+        let paths = request.paths.iter().map(shown).collect::<Vec<_>>().join(", ");
+        return Err(DiffError::NothingInPaths { paths, old, new });
+    }
+    let kinds: Vec<FileKind> = selected.iter().map(|path| kind_of(path)).collect();
+    if kinds.iter().any(|kind| matches!(kind, FileKind::Source(_))) {
+        return Ok(());
+    }
+    let mut files = selected
+        .iter()
+        .take(3)
+        .map(|path| path.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    if selected.len() > 3 {
+        files = format!("{files} and {} more", selected.len() - 3);
+    }
+    Err(if kinds.contains(&FileKind::Test) {
+        DiffError::OnlyTests { old, new, files }
+    } else {
+        DiffError::OnlyDocuments { old, new, files }
+    })
+}
+
+/// The test files of the new version that the change touches.
+fn changed_tests(request: &Request, folders: &VersionFolders) -> Vec<PathBuf> {
+    if request.ignore_tests {
+        return Vec::new();
+    }
+    folders
+        .changes
+        .iter()
+        .filter(|(path, change)| **change != Change::Removed && kind_of(path) == FileKind::Test)
+        .map(|(path, _)| path.clone())
+        .collect()
+}
+
+/// Compares all modules, several at a time, those with the largest changes first.
+fn search_all(
+    request: &Request,
+    versions: &Versions,
+    deadline: Instant,
+    on_progress: &(dyn Fn(Progress<'_>) -> bool + Sync),
+) -> Result<Vec<ComparedModule>, DiffError> {
+    let mut files: Vec<&ChangedFile> = versions.changed.iter().collect();
+    files.sort_by_key(|file| {
+        let lines: u32 = file.new_lines.iter().map(|(first, last)| last - first + 1).sum();
+        (file.spans.is_empty(), std::cmp::Reverse(lines))
+    });
+    let jobs = request.jobs.clamp(1, files.len().max(1));
+    let todo: Mutex<VecDeque<&ChangedFile>> = Mutex::new(files.into());
+    let done: Mutex<Vec<ComparedModule>> = Mutex::default();
+    let failure: Mutex<Option<GenerateError>> = Mutex::default();
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                while let Some((file, time)) = next(&todo, deadline, jobs) {
+                    let Some(time) = time else {
+                        push(&done, not_reached(&file.file));
+                        continue;
+                    };
+                    let compared =
+                        diff::compare(versions, &file.file, time, &mut |progress| match progress {
+                            CompareProgress::Step(what) => on_progress(Progress::Step {
+                                file: &file.file,
+                                what,
+                            }),
+                            CompareProgress::Confirmed(difference) => on_progress(Progress::Found {
+                                difference: &difference,
+                            }),
+                            CompareProgress::Silent => on_progress(Progress::Silent),
+                        });
+                    match compared {
+                        Ok(module) => push(&done, module),
+                        Err(error) => {
+                            failure
+                                .lock()
+                                .unwrap_or_else(PoisonError::into_inner)
+                                .get_or_insert(error);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error.into()),
+        None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+fn push(done: &Mutex<Vec<ComparedModule>>, module: ComparedModule) {
+    done.lock().unwrap_or_else(PoisonError::into_inner).push(module);
+}
+
+fn not_reached(file: &Path) -> ComparedModule {
+    ComparedModule {
+        file: file.to_owned(),
+        dropped: vec![wavecrew_testgen::Dropped {
+            what: file.display().to_string(),
+            why: wavecrew_testgen::NOT_REACHED.to_owned(),
+        }],
+        ..ComparedModule::default()
+    }
+}
+
+/// The next file with its time; no time when too little is left.
+fn next<'f>(
+    todo: &Mutex<VecDeque<&'f ChangedFile>>,
+    deadline: Instant,
+    jobs: usize,
+) -> Option<(&'f ChangedFile, Option<ModuleTime>)> {
+    let mut todo = todo.lock().unwrap_or_else(PoisonError::into_inner);
+    let turns = todo.len().div_ceil(jobs).max(1);
+    let file = todo.pop_front()?;
+    let now = Instant::now();
+    let left = deadline.saturating_duration_since(now).saturating_sub(RESERVE);
+    if left < LEAST {
+        return Some((file, None));
+    }
+    let share = (left / u32::try_from(turns).unwrap_or(u32::MAX)).max(LEAST);
+    let time = ModuleTime {
+        budget: share.mul_f64(SEARCH_SHARE).min(LONGEST_SEARCH),
+        until: now + share.min(left),
+    };
+    Some((file, Some(time)))
+}
+
+fn line_count(changed: &[ChangedFile], modules: &[ComparedModule]) -> ChangedLineCount {
+    let mut count = ChangedLineCount::default();
+    for file in changed {
+        let reported = modules
+            .iter()
+            .find_map(|module| module.executable.get(&file.file));
+        let lines: BTreeSet<u32> = match reported {
+            Some(lines) => lines.iter().copied().collect(),
+            None => file
+                .new_lines
+                .iter()
+                .flat_map(|(first, last)| *first..=*last)
+                .collect(),
+        };
+        let reached: BTreeSet<u32> = modules
+            .iter()
+            .filter_map(|module| module.reached.new.get(&file.file))
+            .flatten()
+            .copied()
+            .collect();
+        count.total += lines.len();
+        count.reached += lines.intersection(&reached).count();
+    }
+    count
+}
+
+/// Modules that share changed code may report the same cause.
+fn one_per_cause(mut differences: Vec<Difference>) -> Vec<Difference> {
+    differences.sort_by_key(|one| {
+        let length = one.input.len() + one.setup.iter().map(String::len).sum::<usize>();
+        (one.cause_file.clone(), one.file != one.cause_file, length)
+    });
+    let mut kept: Vec<Difference> = Vec::new();
+    for one in differences {
+        let same = kept.iter_mut().find(|other| {
+            (&other.cause_file, &other.old_lines, &other.new_lines, &other.kind)
+                == (&one.cause_file, &one.old_lines, &one.new_lines, &one.kind)
+        });
+        match same {
+            Some(other) => {
+                other.inputs += one.inputs;
+                other.test = other.test.take().or(one.test);
+            }
+            None => kept.push(one),
+        }
+    }
+    kept
+}

@@ -1,0 +1,81 @@
+//! Reports for people: plain text for a terminal, Markdown for a pull request, HTML in one file.
+
+mod html;
+mod markdown;
+mod text;
+
+pub use html::html;
+pub use markdown::markdown;
+pub use text::text;
+
+use wavecrew_core::view::count;
+use wavecrew_testgen::diff::{Difference, LineRange};
+
+use crate::report::Report;
+
+/// One line that says what was found.
+pub fn summary(report: &Report) -> String {
+    let what = match report.differences.len() {
+        0 => "no difference".to_owned(),
+        number => count(number, "difference"),
+    };
+    let lines = report.changed_lines;
+    format!(
+        "{what} between {} and {}: {} compared, {} of {} reached, {:.0} s{}",
+        report.base.name,
+        report.head.name,
+        count(usize::try_from(report.calls).unwrap_or(usize::MAX), "input"),
+        lines.reached,
+        count(lines.total, "changed line"),
+        report.seconds,
+        if report.complete { "" } else { ", stopped early" },
+    )
+}
+
+/// Such as `cart.py:12-14`; where the lines are gone, those of the old version.
+fn place(difference: &Difference) -> String {
+    let file = difference.cause_file.display();
+    let lines = |ranges: &[LineRange]| {
+        ranges
+            .iter()
+            .take(4)
+            .map(|(first, last)| {
+                if first == last {
+                    first.to_string()
+                } else {
+                    format!("{first}-{last}")
+                }
+            })
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match (difference.new_lines.as_slice(), difference.old_lines.as_slice()) {
+        ([], []) => file.to_string(),
+        ([], old) => format!("{file}:{} of the old version", lines(old)),
+        (new, _) => format!("{file}:{}", lines(new)),
+    }
+}
+
+/// What kind of behaviour differs, in a word.
+fn kind(difference: &Difference) -> &'static str {
+    match difference.kind.as_str() {
+        "exception" => "exception",
+        "output" => "output",
+        "arguments" => "changed arguments",
+        "state" => "state of the object",
+        "files" => "written files",
+        "hang" => "does not end",
+        "crash" => "ends the process",
+        "slow" => "slower",
+        _ => "result",
+    }
+}
+
+/// The input with the statements before it.
+fn input_lines(difference: &Difference) -> impl Iterator<Item = &str> {
+    difference
+        .setup
+        .iter()
+        .chain([&difference.input])
+        .flat_map(|statement| statement.lines())
+}
