@@ -181,7 +181,9 @@ fn sign(pair: &KeyPair, purpose: &str, subject: &str, payload: &[u8]) -> String 
     let signature = pair
         .sign(&signed_bytes(purpose, subject, payload))
         .expect("the pair has its private key");
-    signature.iter().map(|byte| format!("{byte:02x}")).collect()
+    let hex = signature.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    hex.map(|digit| char::from_digit(digit.into(), 16).expect("four bits"))
+        .collect()
 }
 
 fn verify(

@@ -90,9 +90,9 @@ fn an_identity_is_made_once_and_nobody_else_may_read_it() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/identity.nk");
-    let made = Identity::load_or_create(&path).unwrap();
+    let first = Identity::load_or_create(&path).unwrap();
     let again = Identity::load_or_create(&path).unwrap();
-    assert_eq!(made.public_key(), again.public_key());
+    assert_eq!(first.public_key(), again.public_key());
     let mode = |bits| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(bits)).unwrap();
     mode(0o644);
     assert!(matches!(
