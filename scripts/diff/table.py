@@ -1,0 +1,107 @@
+"""Writes the figures of measured pairs as Markdown, between two marks of the page."""
+
+import json
+import statistics
+
+BEGIN = "<!-- figures: begin -->"
+END = "<!-- figures: end -->"
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.0f} %" if whole else "?"
+
+
+def results(pairs):
+    for pair in pairs:
+        file = pair.folder / "result.json"
+        if file.exists():
+            yield json.loads(file.read_text())
+
+
+def found(run):
+    return bool(run.get("telling"))
+
+
+def lines_of(run):
+    lines = run.get("changed_lines") or {}
+    return lines.get("reached") or 0, lines.get("total") or 0
+
+
+def summary(measured):
+    rows = ["| figure | goal | own tests visible | own tests hidden |", "| --- | --- | --- | --- |"]
+    runs = {branch: [result[branch] for result in measured] for branch in ("visible", "hidden")}
+    rows.append(f"| changes | | {len(measured)} | {len(measured)} |")
+
+    def row(title, goal, cell):
+        rows.append(f"| {title} | {goal} | {cell(runs['visible'])} | {cell(runs['hidden'])} |")
+
+    row("a written test fails before and passes after", "60 % / 40 %", lambda some: f"{sum(map(found, some))} of {len(some)} ({percent(sum(map(found, some)), len(some))})")
+    row("a difference is shown", "", lambda some: f"{sum(bool(run.get('differences')) for run in some)} of {len(some)}")
+    row("a difference or a changed interface is shown", "", lambda some: f"{sum(bool(run.get('differences') or run.get('interface')) for run in some)} of {len(some)}")
+
+    def reached(some):
+        pairs = [lines_of(run) for run in some]
+        return f"{sum(part for part, _ in pairs)} of {sum(whole for _, whole in pairs)} ({percent(sum(part for part, _ in pairs), sum(whole for _, whole in pairs))})"
+
+    row("changed lines reached", "", reached)
+    row("seconds, median", "", lambda some: f"{statistics.median(run['seconds'] for run in some):.0f}")
+    row("seconds, longest", "", lambda some: f"{max(run['seconds'] for run in some):.0f}")
+    row("runs without a result", "0", lambda some: sum("problem" in run for run in some))
+    row("runs that touched another file", "0", lambda some: sum("touched" in run for run in some))
+    return [*rows, ""]
+
+
+def cells(run):
+    if "problem" in run:
+        return ["no result", "", "", f"{run['seconds']:.0f}"]
+    reached, total = lines_of(run)
+    return ["yes" if found(run) else "no", str(run["differences"]), f"{reached}/{total}", f"{run['seconds']:.0f}"]
+
+
+def section(title, measured):
+    heads = ["package", "older", "newer", "lines", "proof"] + ["found", "diffs", "reached", "s"] * 2
+    lines = [f"### {title}", "", "| | | | | | own tests visible | | | | own tests hidden | | | |", "| --- " * len(heads) + "|"]
+    lines.append("| " + " | ".join(f"**{head}**" for head in heads) + " |")
+    for result in measured:
+        first = [result["name"], result["older"], result["newer"]]
+        if "error" in result:
+            lines.append("| " + " | ".join([*first, "could not be installed"]) + " |" * (len(heads) - 3))
+            continue
+        row = [*first, str(result["changed"]), str(result["proof"]), *cells(result["visible"]), *cells(result["hidden"])]
+        lines.append("| " + " | ".join(row) + " |")
+    return [*lines, ""]
+
+
+def equal_section(home):
+    file = home / "equal" / "result.json"
+    if not file.exists():
+        return []
+    cases = json.loads(file.read_text())
+    kinds = sorted({case["kind"] for case in cases})
+    lines = ["## Pairs of equal behaviour", "", "| change | pairs | false differences | no result | seconds, median |", "| --- | --- | --- | --- | --- |"]
+    for kind in [*kinds, None]:
+        some = [case for case in cases if kind in (None, case["kind"])]
+        false = sum(bool(case.get("differences")) for case in some)
+        broken = sum("problem" in case for case in some)
+        lines.append(f"| {kind or '**all** (goal: 0)'} | {len(some)} | {false} | {broken} | {statistics.median(case['seconds'] for case in some):.0f} |")
+    return [*lines, ""]
+
+
+def write(home, pairs, output):
+    measured = [result for result in results(pairs) if "error" in result or result.get("complete")]
+    lines = [BEGIN, ""]
+    for name, title in (("reported", "Packages not used for tuning"), ("tuning", "Packages used for tuning")):
+        of_set = [result for result in measured if result["set"] == name]
+        whole = [result for result in of_set if "error" not in result]
+        if not whole:
+            continue
+        lines += [f"## {title}", "", *summary(whole)]
+        for registry, label in (("pypi", "PyPI"), ("npm", "npm")):
+            of_registry = [result for result in of_set if result["registry"] == registry]
+            if of_registry:
+                lines += section(label, of_registry)
+    lines += [*equal_section(home), END]
+    text = output.read_text() if output.exists() else f"{BEGIN}\n{END}\n"
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    output.write_text(before + "\n".join(lines) + after)
