@@ -77,9 +77,12 @@ function runtime(count) {
 }
 
 class Mutants {
-  constructor(tracer) {
+  // `shared` is the runtime of several modules, and the first id of this one.
+  constructor(tracer, shared = null) {
     this.tracer = tracer;
+    this.shared = shared;
     this.sites = [];
+    this.allSites = [];
     this.state = runtime(0);
   }
 
@@ -110,15 +113,16 @@ class Mutants {
   replace({ scriptId, sourceMapURL }, text) {
     this.lineOf = lineFinder(text, sourceMapURL);
     const { found: all, whole } = findSites(text);
-    const found = all.slice(0, MAX_SITES);
+    const first = this.shared ? this.shared.first : 0;
+    const found = all.slice(0, MAX_SITES).map((site) => ({ ...site, id: first + site.id }));
     this.whole = whole && found.length === all.length;
     if (found.length === 0) return false;
-    this.state = runtime(found[found.length - 1].id + 1);
+    this.state = this.shared ? this.shared.state : runtime(found[found.length - 1].id + 1);
     globalThis[NAME] = this.state;
     const put = (some, dryRun) => this.tracer.post('Debugger.setScriptSource', { scriptId, scriptSource: instrumented(text, some), dryRun }).status;
     const good = compilingSites(found, (some) => put(some, true) === 'Ok');
-    const first = good.filter((site) => !site.deferred);
-    if (put(first, false) !== 'Ok' || (first.length < good.length && put(good, false) !== 'Ok')) return false;
+    const direct = good.filter((site) => !site.deferred);
+    if (put(direct, false) !== 'Ok' || (direct.length < good.length && put(good, false) !== 'Ok')) return false;
     this.whole = this.whole && good.length === found.length;
     this.text = text;
     this.allSites = good.map((site) => ({ id: site.id, at: site.at, body: site.body, line: this.lineOf(site.at), branches: /^(?:condition|&&|\|\||\?\?|! )/.test(site.what || '') ? 2 : 1 }));
@@ -205,4 +209,4 @@ function lineFinder(text, address) {
   };
 }
 
-module.exports = { Mutants, compilingSites, lineFinder, runtime };
+module.exports = { MAX_SITES, Mutants, compilingSites, lineFinder, runtime };

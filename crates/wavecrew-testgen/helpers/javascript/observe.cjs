@@ -1,6 +1,7 @@
 // What can be seen of a call, as far as a test can assert it: its result or error, and what it changed.
 'use strict';
 
+const { inspect } = require('node:util');
 const { literal, isPlain } = require('./literals.cjs');
 const { Forbidden } = require('./sandbox.cjs');
 
@@ -18,8 +19,31 @@ function isIterator(value) {
   return Boolean(value) && typeof value === 'object' && typeof value.next === 'function' && typeof value[Symbol.iterator] === 'function';
 }
 
+// Whether values without source text are observed too, by how they are shown. For comparing two versions.
+let showsAll = false;
+function showAll() {
+  showsAll = true;
+}
+
+// How a value is shown, without names of functions: they are no behaviour.
+function shown(value) {
+  let text;
+  try {
+    text = inspect(value, { depth: 5, maxArrayLength: 100, maxStringLength: 2000, breakLength: Infinity, compact: true, sorted: false });
+  } catch (error) {
+    return `cannot be shown: ${error && error.name}`;
+  }
+  return text.replace(/\[(Function|AsyncFunction|GeneratorFunction|class|Getter|Setter)\b[^\]]*\]/g, '[$1]').replace(/\n\s+at [^\n]*/g, '').slice(0, 4000);
+}
+
 // A returned value, or null when a test cannot assert anything about it.
 function observe(value) {
+  const found = observeWritable(value);
+  if (!showsAll || (found !== null && !['fields', 'instance'].includes(found.kind))) return found;
+  return { ...(found || { kind: 'shown' }), shown: shown(value) };
+}
+
+function observeWritable(value) {
   if (typeof value === 'function') return { kind: 'type', text: 'function' };
   if (isIterator(value)) {
     const items = [];
@@ -81,7 +105,7 @@ function observeObject(target, made, outcome) {
     }
   }
   const fields = observe(made);
-  outcome.result = fields && fields.kind === 'fields' ? fields : { kind: 'instance', text: target.name };
+  outcome.result = fields && fields.kind === 'fields' ? fields : { kind: 'instance', text: target.name, ...(fields && fields.shown ? { shown: fields.shown } : {}) };
 }
 
-module.exports = { NotConstructed, PROMISE_MS, effects, isPromise, observe, observeError, observeObject };
+module.exports = { NotConstructed, PROMISE_MS, effects, isPromise, observe, observeError, observeObject, showAll };

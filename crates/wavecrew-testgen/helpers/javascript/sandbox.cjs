@@ -7,6 +7,7 @@ const { syncBuiltinESMExports } = require('node:module');
 const os = require('node:os');
 const { resolve, sep } = require('node:path');
 const { fileURLToPath } = require('node:url');
+const { format } = require('node:util');
 
 const { constants } = fs;
 
@@ -99,34 +100,60 @@ function realpath(folder) {
   }
 }
 
-// Blocks opening files for writing, except temporary ones.
-function blockOpening(replaced) {
+// Blocks opening files for writing, except temporary ones and those in a folder.
+function blockOpening(replaced, folder, onWrite) {
   const refuse = forbid('write files');
   for (const [owner, name] of [[fs, 'open'], [fs, 'openSync'], [fs.promises, 'open'], [fs, 'createWriteStream'], [fs, 'WriteStream']]) {
     const before = owner[name];
     const always = /Write/.test(name);
     replaced.property(owner, name, function opened(file, flags, ...rest) {
-      if (typeof file !== 'number' && (always || isWriting(flags)) && !isTemporary(file)) refuse();
+      const writes = typeof file !== 'number' && (always || isWriting(flags));
+      const isAllowed = () => isTemporary(file) || (folder !== null && resolve(String(file)).startsWith(folder + sep));
+      if (writes && !isAllowed()) refuse();
+      if (writes) onWrite();
       return new.target ? new before(file, flags, ...rest) : before.call(this, file, flags, ...rest);
     });
   }
 }
 
+// Allows what changes only files in a folder, and notes that it happened.
+function writingIn(folder, before, onWrite) {
+  const refuse = forbid('write files');
+  const isInside = (file) => {
+    const whole = resolve(file instanceof URL ? fileURLToPath(file) : String(file));
+    return whole.startsWith(folder + sep);
+  };
+  return function writing(...args) {
+    const paths = args.slice(0, 2).filter((arg, at) => at === 0 || (typeof arg === 'string' && /^(rename|copyFile|symlink|link|cp)/.test(before.name)));
+    if (!paths.every((path) => (typeof path === 'string' || path instanceof URL) && isInside(path))) refuse();
+    onWrite();
+    return before.apply(this, args);
+  };
+}
+
 // Call this after loading, because the framework writes files while it loads modules. Returns a function that lifts the block.
-function blockWritesAndOutput() {
+// `print` gets what is printed, by stream; files in `folder` may be written, which calls `onWrite`.
+function blockWritesAndOutput({ print = () => {}, folder = null, onWrite = () => {} } = {}) {
   const replaced = new Replacements();
-  const writing = forbid('write files');
+  const refuse = forbid('write files');
+  const writing = (before) => (folder === null ? refuse : writingIn(folder, before, onWrite));
   const writes = ['writeFile', 'appendFile', 'unlink', 'rename', 'mkdir', 'rmdir', 'rm', 'copyFile', 'truncate', 'symlink', 'link', 'chmod', 'cp', 'mkdtemp'];
   for (const name of writes) {
-    replaced.properties(fs, [name, `${name}Sync`], writing);
-    replaced.property(fs.promises, name, writing);
+    for (const one of [name, `${name}Sync`]) if (fs[one]) replaced.property(fs, one, writing(fs[one]));
+    if (fs.promises[name]) replaced.property(fs.promises, name, writing(fs.promises[name]));
   }
-  blockOpening(replaced);
+  blockOpening(replaced, folder, onWrite);
   replaced.property(process, 'chdir', forbid('change the working folder'));
-  replaced.properties(console, ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir'], () => {});
-  for (const stream of [process.stdout, process.stderr]) {
+  for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir']) {
+    const stream = ['warn', 'error', 'trace'].includes(name) ? 'stderr' : 'stdout';
+    replaced.property(console, name, (...args) => print(stream, () => `${format(...args)}\n`));
+  }
+  for (const [name, stream] of [['stdout', process.stdout], ['stderr', process.stderr]]) {
     const before = stream.write;
-    stream.write = () => true;
+    stream.write = (text) => {
+      print(name, () => String(text));
+      return true;
+    };
     replaced.undo.push(() => {
       stream.write = before;
     });

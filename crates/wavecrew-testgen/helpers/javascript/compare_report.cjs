@@ -1,0 +1,190 @@
+// What a comparison found: differences by cause, the changed lines that were reached, and tests.
+'use strict';
+
+const { relative } = require('node:path');
+const { callText, constructionText, stepText } = require('./cases.cjs');
+const { kindOfDifference, outcomeText, plain, same } = require('./compare_outcomes.cjs');
+const { imports, namesIn, quotedTitle, testBody, withoutSubject } = require('./render.cjs');
+
+const MAX_TEXT = 300;
+const MAX_GUARDS = 12;
+const MAX_TITLE = 120;
+
+class ComparisonReport {
+  constructor(request, described, search) {
+    this.request = request;
+    this.search = search;
+    const { mainName, exports, isFunction, hasDefault } = described.new;
+    const isFree = /^[A-Za-z_$][\w$]*$/.test(mainName) && !['default', 'exports'].includes(mainName) && !exports.includes(mainName);
+    this.shownAs = {
+      plan: { ...request, identifier: isFree ? mainName : request.identifier },
+      subject: isFunction ? Object.assign(() => {}, hasDefault ? { default: true } : {}) : { default: hasDefault ? true : undefined },
+    };
+    this.lines = { old: {}, new: {} };
+    this.loadLines = { old: {}, new: {} };
+    this.differences = [];
+    this.guards = [];
+  }
+
+  // Lines by file, relative to the root.
+  inner(lines, side) {
+    return Object.fromEntries(Object.entries(lines).map(([path, numbers]) => [relative(this.request[`${side}_root`], path), numbers]));
+  }
+
+  atLoad(before, after) {
+    this.loadLines = { old: this.inner(before, 'old'), new: this.inner(after, 'new') };
+    this.add(this.loadLines);
+  }
+
+  reached({ old: before, new: after }) {
+    this.add({ old: this.inner(before, 'old'), new: this.inner(after, 'new') });
+  }
+
+  add(found) {
+    for (const side of ['old', 'new']) {
+      for (const [file, numbers] of Object.entries(found[side])) {
+        const known = (this.lines[side][file] = this.lines[side][file] || new Set());
+        for (const number of numbers) known.add(number);
+      }
+    }
+  }
+
+  // A call that reaches changed lines and behaves the same.
+  addSame({ call, before, after }) {
+    if (this.guards.length >= MAX_GUARDS || !before || !after || kindOfDifference(before.outcome, after.outcome) !== null) return;
+    if (!same(plain(before.outcome), plain(after.outcome)) || !['value', 'items', 'throws', 'fields'].includes(after.outcome.result && after.outcome.result.kind)) return;
+    this.guards.push({ call, after });
+  }
+
+  // One difference for each cause: the function, and the changed lines that its input reaches.
+  grouped(confirmed) {
+    const groups = new Map();
+    for (const one of confirmed) {
+      const cause = this.cause(one);
+      const key = JSON.stringify([functionName(one.call, this.shownAs), one.kind, cause]);
+      const known = groups.get(key);
+      if (known) known.inputs += one.count;
+      else groups.set(key, this.difference(one, cause));
+    }
+    this.differences = [...groups.values()];
+    return this.differences;
+  }
+
+  cause({ lines }) {
+    const sides = { old: this.inner(lines.old, 'old'), new: this.inner(lines.new, 'new') };
+    const isEmpty = Object.keys(sides.old).length === 0 && Object.keys(sides.new).length === 0;
+    const from = isEmpty ? this.loadLines : sides;
+    const weight = (file) => (from.old[file] || []).length + (from.new[file] || []).length;
+    const files = [...new Set([...Object.keys(from.old), ...Object.keys(from.new)])].sort((one, other) => weight(other) - weight(one));
+    const file = files[0] || this.request.changed[0].file;
+    return { file, old: ranges(from.old[file] || []), new: ranges(from.new[file] || []) };
+  }
+
+  difference(one, cause) {
+    const { call, before, after, kind, count } = one;
+    const text = (source) => withoutSubject(source, this.shownAs);
+    const statements = call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
+    const isMade = call.target.kind === 'class' && call.steps.length === 0;
+    const made = this.request.tests.change ? this.test(one) : null;
+    return {
+      file: this.request.file, function: functionName(call, this.shownAs), line: call.target.line || 0, kind,
+      setup: isMade ? [] : statements.slice(0, -1),
+      input: isMade ? text(constructionText(call)) : statements[statements.length - 1],
+      before: short(outcomeText(before.outcome, after.outcome, kind)), after: short(outcomeText(after.outcome, before.outcome, kind)),
+      old_lines: cause.old, new_lines: cause.new, cause_file: cause.file, inputs: count,
+      test: made && made.text, made,
+    };
+  }
+
+  // A test that passes on the new version and fails on the old one, or null.
+  test({ call, before, after, kind }) {
+    if (['hang', 'crash', 'output', 'files'].includes(kind)) return null;
+    const body = this.body(call, after.outcome);
+    const old = this.body(call, before.outcome);
+    if (body === null || (old !== null && same(old.lines, body.lines))) return null;
+    return this.written(call, body);
+  }
+
+  body(call, outcome) {
+    if (!outcome.result || ['shown', 'overflows', 'hangs', 'crash', 'forbidden'].includes(outcome.result.kind)) return null;
+    if (outcome.steps.some((step) => ['shown', 'overflows', 'hangs'].includes(step.result.kind))) return null;
+    return testBody({ ...call, outcome }, this.shownAs);
+  }
+
+  written(call, body) {
+    const group = withoutSubject(call.target.expression, this.shownAs);
+    const inner = body.lines.map((line) => `    ${line}`).join('\n');
+    const title = short((body.longerTitle && body.longerTitle.length < MAX_TITLE ? body.longerTitle : body.title), MAX_TITLE);
+    const mentioned = `${call.target.expression} ${call.factory ? call.factory.expression : ''} ${call.args.join(' ')} ${call.steps.map((step) => step.args.join(' ')).join(' ')}`;
+    return { group, title, names: namesIn(mentioned), isAsync: body.isAsync, inner, text: `it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});` };
+  }
+
+  // The text of a test file.
+  file(kind, tests) {
+    const { request } = this;
+    const titles = new Set();
+    const groups = new Map();
+    const names = [];
+    for (const { group, title, isAsync, inner } of tests) {
+      let free = title;
+      for (let n = 2; titles.has(`${group} ${free}`); n += 1) free = `${title} (${n})`;
+      titles.add(`${group} ${free}`);
+      names.push(`${group} > ${free}`);
+      groups.set(group, [...(groups.get(group) || []), `  it(${quotedTitle(free)}, ${isAsync ? 'async ' : ''}() => {\n${inner}\n  });`]);
+    }
+    const what = kind === 'change' ? 'Records what a change made' : 'Records what a change left alone in';
+    const from = kind === 'change' ? ` different in ${request.shownPath}` : ` ${request.shownPath}`;
+    const header = `// ${what}${from}${request.commit ? ` as of commit ${request.commit}` : ''}. A failure means that behaviour changed, not that the change is wrong.`;
+    const used = tests.flatMap((test) => test.names);
+    const blocks = [...groups].map(([group, bodies]) => `describe(${quotedTitle(group)}, () => {\n${bodies.join('\n\n')}\n});`);
+    return { name: request.testNames[kind], text: `${[header, ...imports(this.shownAs, used)].join('\n')}\n\n${blocks.join('\n\n')}\n`, tests: names, kind };
+  }
+
+  tests() {
+    const found = [];
+    if (!this.request.testNames) return found;
+    const changes = this.differences.map(({ made }) => made).filter(Boolean);
+    if (changes.length > 0) found.push(this.file('change', changes));
+    if (!this.request.tests.guard) return found;
+    const guards = this.guards.map(({ call, after }) => {
+      const body = this.body(call, after.outcome);
+      return body && this.written(call, body);
+    }).filter(Boolean);
+    if (guards.length > 0) found.push(this.file('guard', guards));
+    return found;
+  }
+
+  outcome(seconds) {
+    const { request, search } = this;
+    const lists = (side) => Object.fromEntries(Object.entries(this.lines[side]).map(([file, numbers]) => [file, [...numbers].sort((a, b) => a - b)]));
+    const dropped = [...search.dropped].map(([what, why]) => ({ what, why }));
+    if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });
+    return {
+      file: request.file, differences: this.differences.map(({ made, ...rest }) => rest), calls: search.calls, same: search.same,
+      reached: { old: lists('old'), new: lists('new') }, tests: this.tests(), left_out: dropped, seconds,
+    };
+  }
+}
+
+// The function of a call, or the method that was called last.
+function functionName(call, shownAs) {
+  const name = withoutSubject(call.target.expression, shownAs);
+  const last = call.steps[call.steps.length - 1];
+  return call.target.kind === 'class' && last && last.how !== 'spread' ? `${name}.${last.name}` : name;
+}
+
+function ranges(lines) {
+  const found = [];
+  for (const line of [...lines].sort((a, b) => a - b)) {
+    const last = found[found.length - 1];
+    if (last && last[1] === line - 1) last[1] = line;
+    else found.push([line, line]);
+  }
+  return found;
+}
+
+function short(text, most = MAX_TEXT) {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+module.exports = { ComparisonReport, ranges };
