@@ -28,6 +28,7 @@ class Comparison {
     this.began = Date.now();
     this.until = this.began + request.seconds_left * 1000;
     this.scratch = fs.mkdtempSync(join(os.tmpdir(), 'c-'));
+    this.commands = request.commands;
   }
 
   start(confirm, zone) {
@@ -37,10 +38,24 @@ class Comparison {
       const changed = request.changed.map((file) => ({ path: join(root, file.file), lines: file[`${side}_lines`] }));
       const startMs = Math.max(5000, Math.min(60000, 0.5 * (this.until - Date.now())));
       return {
-        command: request.commands[side], folder: root, scratch: this.scratch, zone, startMs,
+        command: this.commands[side], folder: request.packages[side], scratch: this.scratch, zone, startMs,
         plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), side, changed, confirm },
       };
     });
+  }
+
+  // Starts the versions as the project's tests load them, or else in plain node.
+  async load() {
+    try {
+      return await this.start(false, SEARCH_ZONE);
+    } catch (error) {
+      const { fallback } = this.request;
+      if (!fallback || !error.failed) throw error;
+      this.commands = fallback;
+      return this.start(false, SEARCH_ZONE).catch(() => {
+        throw error;
+      });
+    }
   }
 
   async describe(versions) {
@@ -53,7 +68,7 @@ class Comparison {
     request.recorded = await recordCalls(request, this.scratch, print);
     print({ progress: 'loading both versions' });
     const startedAt = Date.now();
-    const versions = await this.start(false, SEARCH_ZONE);
+    const versions = await this.load();
     const startTook = Date.now() - startedAt;
     const described = await this.describe(versions);
     const search = new CompareSearch(versions, described, request);

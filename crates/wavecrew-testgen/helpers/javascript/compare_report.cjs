@@ -24,6 +24,7 @@ class ComparisonReport {
     this.loadLines = { old: {}, new: {} };
     this.differences = [];
     this.guards = [];
+    this.executable = {};
   }
 
   // Lines by file, relative to the root.
@@ -31,8 +32,10 @@ class ComparisonReport {
     return Object.fromEntries(Object.entries(lines).map(([path, numbers]) => [relative(this.request[`${side}_root`], path), numbers]));
   }
 
+  // What ran when the versions were loaded, and what can run.
   atLoad(before, after) {
-    this.loadLines = { old: this.inner(before, 'old'), new: this.inner(after, 'new') };
+    this.loadLines = { old: this.inner(before.reached, 'old'), new: this.inner(after.reached, 'new') };
+    this.executable = this.inner(after.executable, 'new');
     this.add(this.loadLines);
   }
 
@@ -161,7 +164,7 @@ class ComparisonReport {
     if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });
     return {
       file: request.file, differences: this.differences.map(({ made, ...rest }) => rest), calls: search.calls, same: search.same,
-      reached: { old: lists('old'), new: lists('new') }, tests: this.tests(), left_out: dropped, seconds,
+      reached: { old: lists('old'), new: lists('new') }, executable: this.executable, tests: this.tests(), left_out: dropped, seconds,
     };
   }
 }

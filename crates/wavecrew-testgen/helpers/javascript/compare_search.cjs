@@ -23,6 +23,8 @@ const FAR_COST = 6;
 const TRIED = 200;
 const EXHAUSTED = 8000;
 const MAX_UNSTABLE = 3;
+// Calls that do not end take long: a target with this many is left alone.
+const MAX_HUNG = 3;
 // The share of the budget after which a search that found something, and finds nothing new, ends.
 const QUIET_SHARE = 0.3;
 const AROUND = 2;
@@ -79,6 +81,7 @@ class CompareSearch {
   // Runs calls that were not tried yet. Returns how many found something.
   async attempt(calls) {
     const fresh = calls.filter((call) => {
+      if ((call.target.hung || 0) >= MAX_HUNG) return false;
       const text = callText(call);
       if (this.seenTexts.has(text)) return false;
       if (this.seenTexts.size < 200000) this.seenTexts.add(text);
@@ -96,6 +99,7 @@ class CompareSearch {
     this.calls += 1;
     target.tried += 1;
     if (!before || !after) return false;
+    if ([before, after].some(({ outcome }) => outcome.result && ['hangs', 'crash'].includes(outcome.result.kind))) target.hung = (target.hung || 0) + 1;
     const aimed = before.aimed.length > 0 || after.aimed.length > 0;
     const path = `${target.name} ${before.path} ${after.path}`;
     if (aimed) {
@@ -190,6 +194,7 @@ class CompareSearch {
   // Tries variants of a call by what it compared in either version.
   async followLead() {
     const call = this.leads.shift();
+    if ((call.target.hung || 0) >= MAX_HUNG) return 0;
     const answers = await Promise.all(this.versions.all.map((version) => version.ask({ op: 'compared', call: this.sent(call) }).catch(() => null)));
     const pairs = [];
     for (const answer of answers.filter(Boolean)) {
@@ -230,11 +235,11 @@ class CompareSearch {
         await this.followLead();
         continue;
       }
-      const active = this.targets.filter((target) => target.quiet < EXHAUSTED && target.unstable < MAX_UNSTABLE);
+      const active = this.targets.filter((target) => target.quiet < EXHAUSTED && target.unstable < MAX_UNSTABLE && (target.hung || 0) < MAX_HUNG);
       if (active.length === 0) break;
       const target = active.reduce((least, other) => (other.cost < least.cost ? other : least));
       const calls = [];
-      const size = target.tried < BATCH ? 8 : BATCH;
+      const size = target.tried < BATCH || target.hung ? 4 : BATCH;
       for (let n = 0; n < size; n += 1) calls.push(this.nextCall(target));
       const isFar = !this.aimless && !target.isNear && target.tried >= TRIED;
       target.cost += isFar ? FAR_COST * size : size;
@@ -247,6 +252,7 @@ class CompareSearch {
   // The smallest call of a group that still differs in the same way.
   async reduce(group, until) {
     let [best] = group.pairs;
+    if (['hang', 'crash'].includes(group.kind)) return best;
     const evaluate = (sources) => sources.map((source) => new Function(`return (${source});`)());
     const sizeOf = (call) => callText(call).length;
     const isSame = (pair) => pair.before && pair.after && kindOfDifference(pair.before.outcome, pair.after.outcome) === group.kind && shapeOf(pair) === shapeOf(best);

@@ -102,6 +102,16 @@ class ChangedCode {
     }));
   }
 
+  // The changed lines with code, by file.
+  executable() {
+    const found = {};
+    for (const { path, lines, scripts } of this.parts) {
+      const numbers = [...(scripts ? scripts.values() : [])].flatMap((offsets) => offsets.map(([, line]) => line).filter((line) => isIn(lines, line)));
+      if (numbers.length > 0) found[path] = [...new Set(numbers)].sort((a, b) => a - b);
+    }
+    return found;
+  }
+
   // The changed lines that ran since the last call, by file.
   takeLines() {
     const found = {};

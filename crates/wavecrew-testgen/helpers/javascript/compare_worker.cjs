@@ -84,9 +84,9 @@ class Worker {
       const path = join(this.folder, name);
       if (fs.statSync(path).isFile()) found[name] = fs.readFileSync(path, 'latin1').slice(0, MAX_FILE);
     }
+    // The folder itself stays: it is the current one.
     this.unblocked(() => {
-      fs.rmSync(this.folder, { recursive: true, force: true });
-      fs.mkdirSync(this.folder);
+      for (const name of fs.readdirSync(this.folder)) fs.rmSync(join(this.folder, name), { recursive: true, force: true });
     });
     return found;
   }
@@ -188,7 +188,7 @@ class Worker {
       case 'stable': return this.stable(call, expected);
       case 'endless': return isEndless(this.resolve(call), this.evaluator);
       case 'time': return this.time(call);
-      case 'loaded': return this.code.atLoad;
+      case 'loaded': return { reached: this.code.atLoad, executable: this.code.executable() };
       default: throw new Error(`unknown message ${op}`);
     }
   }

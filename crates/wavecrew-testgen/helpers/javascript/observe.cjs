@@ -76,7 +76,7 @@ function observeError(error) {
   if (error && error.late) return { kind: 'forbidden', text: `waits for longer than ${PROMISE_MS} ms` };
   if (error instanceof NotConstructed) return null;
   if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
-  if (error instanceof RangeError && /call stack/i.test(error.message)) return { kind: 'overflows' };
+  if (error instanceof RangeError && /^maximum call stack/i.test(error.message)) return { kind: 'overflows' };
   if (!error || typeof error !== 'object' || typeof error.message !== 'string') {
     const text = literal(error);
     return text === null ? null : { kind: 'throws', name: null, message: text };

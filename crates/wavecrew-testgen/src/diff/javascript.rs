@@ -1,19 +1,282 @@
-//! JavaScript and TypeScript.
+//! JavaScript and TypeScript: one helper process per module, which starts both versions as tests of the project's own vitest
+//! or jest, or in plain node where there is neither.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use super::{CompareProgress, ComparedModule, ModuleTime, Versions};
-use crate::GenerateError;
+use serde_json::{Value, json};
+use wavecrew_measure::framework::Framework;
+use wavecrew_process::sandbox::spawn_confined;
+use wavecrew_syntax::{Grammar, outline};
+
+use super::{CompareProgress, ComparedModule, HelperOutput, ModuleTime, Versions, helper_request};
+use crate::helper_files::unpack;
+use crate::javascript::project::Project;
+use crate::javascript::runner::Runner;
+use crate::javascript::source::{SourceModule, import_path, quoted};
+use crate::javascript::supervised::HEAP_MB;
+use crate::javascript::temporary_files::TemporaryFiles;
+use crate::javascript::{HELPER, PACKAGE, helper_folder};
+use crate::process_tree::ProcessTree;
+use crate::python::helper_process::{Ended, listen};
+use crate::{GenerateError, Imports, Priorities, Request};
+
+/// What a helper that stops in time may still need to end.
+const GRACE: Duration = Duration::from_secs(3);
+/// Where projects keep tests, in the order in which folders are preferred.
+const TEST_FOLDERS: [&str; 5] = ["test", "tests", "__tests__", "spec", "specs"];
+/// Not known to plain node.
+const TRANSFORMED: [&str; 5] = ["ts", "tsx", "mts", "cts", "jsx"];
 
 #[expect(clippy::unnecessary_wraps, reason = "the same signature for every language")]
 pub fn compare(
-    _versions: &Versions,
+    versions: &Versions,
     file: &Path,
-    _time: ModuleTime,
-    _on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+    time: ModuleTime,
+    on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
 ) -> Result<ComparedModule, GenerateError> {
-    Ok(ComparedModule::dropped(
-        file,
-        "JavaScript and TypeScript cannot be compared yet".to_owned(),
-    ))
+    let helper = unpack(HELPER, PACKAGE)?;
+    let package = package_of(&versions.new_root, file);
+    let sides = [&versions.old_root, &versions.new_root].map(|root| Side::new(root, &package, file));
+    let [old, new] = match sides {
+        [Ok(old), Ok(new)] => [old, new],
+        [Err(why), _] | [_, Err(why)] => return Ok(ComparedModule::dropped(file, why)),
+    };
+    let mut files = Vec::new();
+    let commands = match (&old.runner, &new.runner) {
+        (Some(before), Some(after)) => Some([
+            old.start_by(before, helper.path(), &mut files)?,
+            new.start_by(after, helper.path(), &mut files)?,
+        ]),
+        _ => None,
+    };
+    let extension = file.extension().and_then(OsStr::to_str).unwrap_or_default();
+    if commands.is_none() && TRANSFORMED.contains(&extension) {
+        let why = "needs vitest or jest to be loaded, and the project has neither installed";
+        return Ok(ComparedModule::dropped(file, why.to_owned()));
+    }
+    let request = request(versions, file, time, helper.path(), [&old, &new], commands);
+    let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
+    let request_file = temp.path().join("request.json");
+    fs::write(&request_file, request.to_string())?;
+    let mut command = Command::new("node");
+    command
+        .arg(helper_folder(helper.path()).join("compare.cjs"))
+        .arg(&request_file)
+        .current_dir(&versions.new_root)
+        .env("TMPDIR", temp.path())
+        .env("CI", "1")
+        .env("NO_COLOR", "1")
+        .env("NODE_OPTIONS", format!("--max-old-space-size={HEAP_MB}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let runners = [&old.runner, &new.runner].into_iter().flatten();
+    let packages: Vec<PathBuf> = runners.filter_map(Runner::package_folder).collect();
+    let places: Vec<&Path> = std::iter::once(temp.path())
+        .chain(packages.iter().map(PathBuf::as_path))
+        .collect();
+    let child = spawn_confined(&mut command, &places).map_err(|why| GenerateError::Interpreter {
+        program: PathBuf::from("node"),
+        why,
+    })?;
+    let mut output = HelperOutput::default();
+    let ended = listen(ProcessTree(child), time.until + GRACE, |line| {
+        output.take(line, on_progress)
+    });
+    Ok(output.result(file, || match ended {
+        Ended::TimedOut => "the time limit came before its search ended".to_owned(),
+        Ended::Done(error) if error.is_empty() => "stopped before its search ended".to_owned(),
+        Ended::Done(error) => format!("the JavaScript helper failed: {error}"),
+    }))
+}
+
+/// One version of the module.
+struct Side {
+    package: PathBuf,
+    /// Where its tests lie, relative to the package.
+    test_folder: PathBuf,
+    source: SourceModule,
+    /// `None` for plain node.
+    runner: Option<Runner>,
+}
+
+impl Side {
+    fn new(root: &Path, package: &Path, file: &Path) -> Result<Self, String> {
+        let package = root.join(package);
+        let test_folder = test_folder(&package);
+        let framework = framework(&package);
+        let request = Request {
+            files: vec![root.join(file)],
+            framework: framework.clone().unwrap_or(Framework::Vitest),
+            layer_folder: package.join(&test_folder),
+            run_folder: test_folder.clone(),
+            root: package.clone(),
+            imports: Imports::default(),
+            feedback: None,
+            commit: None,
+            seed: 0,
+            budget_per_module: Duration::ZERO,
+            deadline: None,
+            priorities: Priorities::default(),
+            jobs: 1,
+        };
+        let source = SourceModule::read(&request, &Project::read(&package), &root.join(file))?;
+        let runner = framework.and_then(|_| Runner::find(&request).ok());
+        Ok(Self {
+            package,
+            test_folder,
+            source,
+            runner,
+        })
+    }
+
+    /// The command that loads this version in the project's framework. Writes the test that does it.
+    fn start_by(&self, runner: &Runner, helper: &Path, files: &mut Vec<TemporaryFiles>) -> io::Result<Value> {
+        let folder = self.package.join(&self.test_folder);
+        let mut made = TemporaryFiles::in_folder(&folder)?;
+        let path = folder.join(self.source.search_test_name(runner));
+        let worker = quoted(&helper_folder(helper).join("compare_worker.cjs").to_string_lossy());
+        let module = quoted(&import_path(&folder, &self.source.file));
+        let text = match runner {
+            Runner::Vitest { .. } => format!(
+                "import {{ it }} from 'vitest';\nimport {{ createRequire }} from 'node:module';\n\
+                 const worker = createRequire(import.meta.url)({worker});\n\
+                 it('compare', () => worker.serve(() => import({module})), 100000000);\n"
+            ),
+            Runner::Jest { .. } => {
+                format!("it('compare', () => require({worker}).serve(() => require({module})), 100000000);\n")
+            }
+        };
+        made.create(&path, &text)?;
+        files.push(made);
+        let command = runner.command(&path, None);
+        let words: Vec<_> = std::iter::once(command.get_program())
+            .chain(command.get_args())
+            .map(OsStr::to_string_lossy)
+            .collect();
+        Ok(json!(words))
+    }
+}
+
+fn request(
+    versions: &Versions,
+    file: &Path,
+    time: ModuleTime,
+    helper: &Path,
+    [old, new]: [&Side; 2],
+    commands: Option<[Value; 2]>,
+) -> Value {
+    let worker = helper_folder(helper).join("compare_worker.cjs");
+    let in_node = json!(["node", worker]);
+    let extension = file.extension().and_then(OsStr::to_str).unwrap_or_default();
+    // Where the framework does not collect our test, node may still load the module.
+    let fallback = (!TRANSFORMED.contains(&extension)).then(|| json!({"old": in_node, "new": in_node}));
+    let outline_of = |side: &Side| {
+        let grammar = Grammar::of(&side.source.file);
+        grammar
+            .map(|grammar| outline(grammar, &side.source.text))
+            .unwrap_or_default()
+    };
+    let changed_texts: Vec<Value> = versions
+        .changed
+        .iter()
+        .flat_map(|changed| {
+            [
+                (&versions.old_root, &changed.old_lines),
+                (&versions.new_root, &changed.new_lines),
+            ]
+            .map(|(root, lines)| (fs::read_to_string(root.join(&changed.file)), lines))
+        })
+        .filter_map(|(text, lines)| Some(json!({"text": text.ok()?, "lines": lines})))
+        .collect();
+    let (before, after) = (outline_of(old), outline_of(new));
+    let mut request = helper_request(versions, file, time);
+    let more = json!({
+        "commands": commands.map_or_else(|| json!({"old": in_node, "new": in_node}), |[old, new]| json!({"old": old, "new": new})),
+        "fallback": fallback,
+        "packages": {"old": old.package, "new": new.package},
+        "constants": [before.constants, after.constants],
+        "outlines": {"old": before, "new": after},
+        "identifier": new.source.identifier,
+        "importPath": new.source.import_path,
+        "shownPath": file,
+        "style": new.source.style(),
+        "typescript": new.source.is_typescript(),
+        "framework": new.runner.as_ref().map_or("node", Runner::name),
+        "texts": new.source.texts,
+        "changed_texts": changed_texts,
+        "testNames": new.runner.as_ref().map(|_| json!({
+            "change": test_name(versions, new, "change"),
+            "guard": test_name(versions, new, "unchanged"),
+        })),
+    });
+    if let (Some(request), Value::Object(more)) = (request.as_object_mut(), more) {
+        request.extend(more);
+    }
+    request
+}
+
+/// The path of a test file from the root: its imports are relative.
+fn test_name(versions: &Versions, side: &Side, what: &str) -> PathBuf {
+    let folder = side.package.join(&side.test_folder);
+    let folder = folder.strip_prefix(&versions.new_root).unwrap_or(&folder);
+    side.source.named_test_file(folder, what)
+}
+
+/// The folder of the package that a file belongs to, relative to the root.
+fn package_of(root: &Path, file: &Path) -> PathBuf {
+    let mut folders = file.ancestors().skip(1);
+    let package = folders.find(|folder| root.join(folder).join("package.json").is_file());
+    package.unwrap_or(Path::new("")).to_owned()
+}
+
+/// Where the package keeps its tests.
+fn test_folder(package: &Path) -> PathBuf {
+    let found = TEST_FOLDERS.iter().find(|name| package.join(name).is_dir());
+    PathBuf::from(found.unwrap_or(&TEST_FOLDERS[0]))
+}
+
+/// The framework that is installed; the one that the package names if both are.
+fn framework(package: &Path) -> Option<Framework> {
+    let is_installed = |name: &str| {
+        package
+            .ancestors()
+            .any(|folder| folder.join("node_modules/.bin").join(name).exists())
+    };
+    let names_jest = fs::read_to_string(package.join("package.json"))
+        .is_ok_and(|text| text.contains("\"jest\"") && !text.contains("\"vitest\""));
+    match (is_installed("vitest"), is_installed("jest")) {
+        (true, true) if names_jest => Some(Framework::Jest),
+        (true, _) => Some(Framework::Vitest),
+        (false, true) => Some(Framework::Jest),
+        (false, false) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_belongs_to_the_nearest_package() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["packages/a/src", "packages/a/tests"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        for package in ["package.json", "packages/a/package.json"] {
+            fs::write(root.path().join(package), "{}").unwrap();
+        }
+        for (file, package) in [("packages/a/src/x.js", "packages/a"), ("index.js", "")] {
+            assert_eq!(package_of(root.path(), Path::new(file)), Path::new(package));
+        }
+        assert_eq!(test_folder(&root.path().join("packages/a")), Path::new("tests"));
+        assert_eq!(test_folder(root.path()), Path::new("test"));
+    }
 }

@@ -4,12 +4,12 @@
 mod exclusions;
 mod existing_tests;
 mod failure;
-mod project;
+pub(crate) mod project;
 mod report;
-mod runner;
-mod source;
-mod supervised;
-mod temporary_files;
+pub(crate) mod runner;
+pub(crate) mod source;
+pub(crate) mod supervised;
+pub(crate) mod temporary_files;
 mod test_file;
 
 use std::fs;
@@ -40,6 +40,14 @@ pub const HELPER: SourceFiles = source_files![
     "async_errors.cjs",
     "cases.cjs",
     "classes.cjs",
+    "compare.cjs",
+    "compare_outcomes.cjs",
+    "compare_recording.cjs",
+    "compare_report.cjs",
+    "compare_search.cjs",
+    "compare_tracing.cjs",
+    "compare_versions.cjs",
+    "compare_worker.cjs",
     "comparisons.cjs",
     "defects.cjs",
     "examples.cjs",
@@ -74,7 +82,7 @@ pub const HELPER: SourceFiles = source_files![
 ];
 
 /// Where the helper is unpacked. The path marks it as a third-party package, so that frameworks do not transform it.
-const PACKAGE: &str = "node_modules/wavecrew-testgen";
+pub(crate) const PACKAGE: &str = "node_modules/wavecrew-testgen";
 /// Surviving mutants that are reported.
 const MAX_SURVIVORS: usize = 40;
 /// Wall time for a framework to start and stop on a busy machine.
@@ -138,7 +146,7 @@ pub fn generate(request: &Request, progress: &mut dyn FnMut(Progress)) -> Result
 }
 
 /// The folder with the helper's files.
-fn helper_folder(helper: &Path) -> PathBuf {
+pub(crate) fn helper_folder(helper: &Path) -> PathBuf {
     helper.join(PACKAGE)
 }
 

@@ -106,14 +106,16 @@ impl Runner {
         Ok(result)
     }
 
-    fn package_folder(&self) -> Option<PathBuf> {
+    /// Beside the packages, where the framework writes.
+    pub fn package_folder(&self) -> Option<PathBuf> {
         match self {
             Self::Vitest { root, .. } => Framework::Vitest.facts().writable_package_folder(root),
             Self::Jest { .. } => None,
         }
     }
 
-    fn command(&self, test: &Path, report: Option<&Path>) -> Command {
+    /// The command that runs a test.
+    pub fn command(&self, test: &Path, report: Option<&Path>) -> Command {
         match self {
             Self::Vitest { root, program } => {
                 let mut command = Command::new(program);

@@ -70,6 +70,11 @@ impl SourceModule {
         }
     }
 
+    /// A test file whose name says what it is about.
+    pub fn named_test_file(&self, folder: &Path, what: &str) -> PathBuf {
+        folder.join(format!("{}-{what}.{}", self.base_name, self.test_extension()))
+    }
+
     /// The test files of earlier rounds, with their texts.
     pub fn earlier_rounds(&self, folder: &Path) -> Vec<(PathBuf, String)> {
         let files = (0..self.round).map(|round| self.test_file_of_round(round, folder));

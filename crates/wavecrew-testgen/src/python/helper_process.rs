@@ -69,45 +69,13 @@ impl Helper<'_> {
     pub fn run(
         &self,
         request: &serde_json::Value,
-        mut on_line: impl FnMut(Option<&str>) -> bool,
+        on_line: impl FnMut(Option<&str>) -> bool,
     ) -> Result<Ended, GenerateError> {
         let mut request_file = tempfile::NamedTempFile::new()?;
         request_file.write_all(request.to_string().as_bytes())?;
         let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
-        let mut child = self.start(request_file.path(), temp.path())?;
-        let (sender, lines) = mpsc::channel();
-        let stdout = child.0.stdout.take();
-        let stderr = child.0.stderr.take();
-        let stdout_reader = thread::spawn(move || {
-            for line in lines_of(stdout) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let stderr_reader = thread::spawn(move || last_line(stderr));
-        let mut timed_out = false;
-        loop {
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            match lines.recv_timeout(left.min(SILENCE)) {
-                Ok(line) if !on_line(Some(&line)) => break,
-                Ok(_) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    timed_out = Instant::now() >= self.deadline;
-                    if timed_out || !on_line(None) {
-                        break;
-                    }
-                }
-            }
-        }
-        drop(child);
-        let last_error = stderr_reader.join().unwrap_or_default();
-        let read = stdout_reader.join();
-        Ok(match (timed_out, read) {
-            (true, _) => Ended::TimedOut,
-            (false, Ok(()) | Err(_)) => Ended::Done(last_error),
-        })
+        let child = self.start(request_file.path(), temp.path())?;
+        Ok(listen(child, self.deadline, on_line))
     }
 
     fn start(&self, request: &Path, temp: &Path) -> Result<ProcessTree, GenerateError> {
@@ -131,6 +99,48 @@ impl Helper<'_> {
             why,
         })?;
         Ok(ProcessTree(child))
+    }
+}
+
+/// Reads what a helper of any language prints, line by line, until it ends. `on_line` gets nothing while it is silent; false
+/// ends it.
+pub fn listen(
+    mut child: ProcessTree,
+    deadline: Instant,
+    mut on_line: impl FnMut(Option<&str>) -> bool,
+) -> Ended {
+    let (sender, lines) = mpsc::channel();
+    let stdout = child.0.stdout.take();
+    let stderr = child.0.stderr.take();
+    let stdout_reader = thread::spawn(move || {
+        for line in lines_of(stdout) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let stderr_reader = thread::spawn(move || last_line(stderr));
+    let mut timed_out = false;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left.min(SILENCE)) {
+            Ok(line) if !on_line(Some(&line)) => break,
+            Ok(_) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                timed_out = Instant::now() >= deadline;
+                if timed_out || !on_line(None) {
+                    break;
+                }
+            }
+        }
+    }
+    drop(child);
+    let last_error = stderr_reader.join().unwrap_or_default();
+    let read = stdout_reader.join();
+    match (timed_out, read) {
+        (true, _) => Ended::TimedOut,
+        (false, Ok(()) | Err(_)) => Ended::Done(last_error),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests for JavaScript and TypeScript, inside real vitest and jest.
 
 mod bad_input;
+mod compare;
 mod defects;
 mod project;
 mod rounds;

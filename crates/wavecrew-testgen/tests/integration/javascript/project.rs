@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use wavecrew_test_support::frameworks::installed;
 
@@ -68,14 +68,28 @@ impl TestProject {
 
     /// Runs the written tests with the project's own framework.
     pub fn assert_passes(&self, command: &[&str]) {
-        let ran = Command::new(self.root().join("node_modules/.bin").join(command[0]))
+        let ran = self.run(command);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    }
+
+    pub fn assert_fails(&self, command: &[&str]) {
+        let ran = self.run(command);
+        assert_eq!(
+            ran.status.code(),
+            Some(1),
+            "{}",
+            String::from_utf8_lossy(&ran.stdout)
+        );
+    }
+
+    fn run(&self, command: &[&str]) -> Output {
+        Command::new(self.root().join("node_modules/.bin").join(command[0]))
             .args(&command[1..])
             .current_dir(self.root())
             .env("TZ", "Pacific/Apia")
             .stdin(Stdio::null())
             .output()
-            .unwrap();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+            .unwrap()
     }
 }
 
