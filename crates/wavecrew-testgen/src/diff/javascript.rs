@@ -33,7 +33,6 @@ const TEST_FOLDERS: [&str; 5] = ["test", "tests", "__tests__", "spec", "specs"];
 /// Not known to plain node.
 const TRANSFORMED: [&str; 5] = ["ts", "tsx", "mts", "cts", "jsx"];
 
-#[expect(clippy::unnecessary_wraps, reason = "the same signature for every language")]
 pub fn compare(
     versions: &Versions,
     file: &Path,
