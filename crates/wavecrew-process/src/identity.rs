@@ -20,12 +20,13 @@ pub(crate) fn process_id(pid: i32, start_time: u64) -> ProcessId {
         pid,
         start_time,
         boot_id: boot_id().to_owned(),
+        host: None,
     }
 }
 
 /// The entry of exactly this process, while it is alive.
 fn entry_of(process: &ProcessId) -> Option<Entry> {
-    if process.boot_id != boot_id() || process.pid <= 0 {
+    if process.boot_id != boot_id() || process.pid <= 0 || process.host.is_some() {
         return None;
     }
     process_table::entry(Pid::from_raw(process.pid)?)

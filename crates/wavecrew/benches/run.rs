@@ -413,6 +413,7 @@ fn write_history(session: &SessionDir, agent: &str, done: usize) {
             pid: 1,
             start_time: 1,
             boot_id: "0".repeat(36),
+            host: None,
         };
         events.push(Event::Spawned {
             task: id.clone(),

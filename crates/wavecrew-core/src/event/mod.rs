@@ -443,4 +443,7 @@ pub struct ProcessId {
     /// In clock ticks since boot.
     pub start_time: u64,
     pub boot_id: String,
+    /// The host that it runs on, if that is not the machine of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }

@@ -110,6 +110,7 @@ pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
         pools,
         agent_settings: job.agent_settings,
         sandbox: job.sandbox,
+        remote: None,
     };
     let outcome = Driver::run(session, Engine::new(ledger, options), run_context, job.guardian);
     match outcome {

@@ -137,7 +137,7 @@ impl Driver<'_> {
             stdout,
             stderr,
         };
-        Ok(self.guardian.spawn(key, spec)?)
+        Ok(self.places.spawn_check(key, spec)?)
     }
 
     /// A process has exited. Returns whether it was a check.
@@ -172,7 +172,7 @@ impl Driver<'_> {
         self.end_guard(worker);
         for (key, check) in &self.checks {
             if check.worker == worker {
-                self.guardian.close(*key, GRACE);
+                self.places.close(*key, GRACE);
             }
         }
     }
@@ -187,7 +187,7 @@ impl Driver<'_> {
                     .borrow_mut()
                     .extend_from_slice(b"\nthe check took too long");
                 check.time = TimeLimit::Exceeded;
-                self.guardian.close(*key, GRACE);
+                self.places.close(*key, GRACE);
             }
         }
     }

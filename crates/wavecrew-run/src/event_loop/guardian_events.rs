@@ -1,11 +1,30 @@
 //! Handles what the guardian reports about processes: started, not started, exited.
 
 use crate::event_loop::{DriveError, Driver};
+use crate::place::PlaceEvent;
 use crate::worker::streams::ProcessState;
-use wavecrew_core::engine::{Input, SpawnError};
-use wavecrew_process::{GuardianEvent, SpawnFailure};
+use rustix::process::Signal;
+use wavecrew_core::engine::{Input, Notice, SpawnError};
+use wavecrew_process::{GuardianEvent, ProcessExit, SpawnFailure};
 
 impl Driver<'_> {
+    pub(super) fn handle_place_event(&mut self, event: PlaceEvent) -> Result<(), DriveError> {
+        match event {
+            PlaceEvent::Process(event) => self.handle_guardian_event(event),
+            PlaceEvent::Lost { key, reason } => {
+                if let Some((_, state)) = self.processes.get(&key) {
+                    self.lost.insert(key, reason);
+                    let _ = state.send(ProcessState::Exited(ProcessExit::Signal(Signal::KILL.as_raw())));
+                }
+                Ok(())
+            }
+            PlaceEvent::Note(note) => {
+                self.context.reporter.notice(&Notice::Note(note));
+                Ok(())
+            }
+        }
+    }
+
     pub(super) fn handle_guardian_event(&mut self, event: GuardianEvent) -> Result<(), DriveError> {
         match event {
             GuardianEvent::Spawned { key, process } => {
@@ -29,6 +48,7 @@ impl Driver<'_> {
                 if let Some(state) = self.workers.get_mut(&worker) {
                     state.alive.retain(|alive| *alive != key);
                 }
+                self.places.forget(key);
                 let text = error.to_string();
                 self.record_not_started(worker, &text);
                 let error = match error.reason {

@@ -18,6 +18,7 @@ pub use reporter::{Reporter, Running};
 use crate::agent_files::AgentFiles;
 use crate::checks::guard::Guards;
 use crate::checks::program::RunningCheck;
+use crate::place::{Places, RemoteSession, RemoteWorkers};
 use crate::sandbox::{Sandbox, SandboxSettings, program_rules};
 use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
@@ -53,6 +54,8 @@ pub enum DriveError {
     GuardianLost,
     #[error("{0}")]
     NoSandbox(String),
+    #[error("{0}")]
+    NoRemote(String),
 }
 
 /// Said at the start where the kernel does not end workers with the guardian.
@@ -79,6 +82,8 @@ pub struct RunContext<'a> {
     pub agent_settings: AgentSettings,
     /// How workers are confined.
     pub sandbox: SandboxSettings,
+    /// Workers on other machines, if the run may use some.
+    pub remote: Option<RemoteWorkers>,
 }
 
 pub struct Driver<'a> {
@@ -88,7 +93,9 @@ pub struct Driver<'a> {
     pub(crate) clock: Clock,
     pub(crate) agents: BTreeMap<String, Rc<dyn Agent>>,
     pub(crate) redactor: Rc<Redactor>,
-    pub(crate) guardian: Guardian,
+    pub(crate) places: Places,
+    /// Why the process of this key is out of reach.
+    pub(crate) lost: HashMap<u64, String>,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
     /// The worker of each process, and the sender that informs its output readers.
     pub(crate) processes: HashMap<u64, (WorkerId, watch::Sender<ProcessState>)>,
@@ -190,6 +197,25 @@ impl<'a> Driver<'a> {
             guardian.shutdown().await;
             return Err(DriveError::NoSandbox(reason));
         }
+        let (place_events, place_events_in) = unbounded_channel();
+        let elsewhere = match context.remote.take() {
+            None => None,
+            Some(RemoteWorkers { rules, open }) => {
+                let opened = open(RemoteSession {
+                    session: session.dir.path(),
+                    project: &session.project,
+                    sandbox: sandbox.mode(),
+                    events: place_events,
+                });
+                match opened {
+                    Ok(place) => Some((place, rules)),
+                    Err(reason) => {
+                        guardian.shutdown().await;
+                        return Err(DriveError::NoRemote(reason));
+                    }
+                }
+            }
+        };
         let mut driver = Self {
             pools: SharedPools::new(&context.pools, clock.now()),
             table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
@@ -208,7 +234,8 @@ impl<'a> Driver<'a> {
             clock,
             agents: BTreeMap::new(),
             redactor: Rc::new(Redactor::new(std::env::vars_os())),
-            guardian,
+            places: Places::new(guardian, elsewhere),
+            lost: HashMap::new(),
             workers: BTreeMap::new(),
             processes: HashMap::new(),
             unwatched: VecDeque::new(),
@@ -228,6 +255,7 @@ impl<'a> Driver<'a> {
         };
         let channels = Channels {
             guardian_events,
+            place_events: place_events_in,
             worker_events: worker_events_in,
             answers: answers_in,
             check_exits: check_exits_in,

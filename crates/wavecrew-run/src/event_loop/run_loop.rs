@@ -1,6 +1,7 @@
 //! The loop itself: takes one event at a time until the engine ends the run.
 
 use crate::event_loop::{DriveError, Driver};
+use crate::place::PlaceEvent;
 use crate::table::publisher::TableEvent;
 use crate::worker::streams::{ProcessState, WorkerEvent};
 use std::time::Duration;
@@ -19,6 +20,7 @@ const UNWATCHED: Duration = Duration::from_millis(20);
 /// The sources of events.
 pub(super) struct Channels {
     pub(super) guardian_events: UnboundedReceiver<GuardianEvent>,
+    pub(super) place_events: UnboundedReceiver<PlaceEvent>,
     pub(super) worker_events: UnboundedReceiver<WorkerEvent>,
     pub(super) answers: UnboundedReceiver<(u32, GivenAnswer)>,
     pub(super) check_exits: UnboundedReceiver<(u64, ProcessExit)>,
@@ -56,6 +58,7 @@ impl Driver<'_> {
             tokio::select! {
                 biased;
                 Some(event) = channels.guardian_events.recv() => self.handle_guardian_event(event)?,
+                Some(event) = channels.place_events.recv() => self.handle_place_event(event)?,
                 Some(event) = channels.worker_events.recv() => match event {
                     WorkerEvent::TurnEnded { key } => self.turn_ended(key)?,
                     WorkerEvent::ProcessEnded { key, exit } => self.process_ended(key, exit)?,

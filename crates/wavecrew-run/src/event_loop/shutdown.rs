@@ -25,7 +25,7 @@ impl Driver<'_> {
         self.finish_merges().await;
         let table = self.table.stop();
         self.packed_files.flush();
-        self.guardian.shutdown().await;
+        self.places.shutdown().await;
         end_all_descendants();
         self.appended_files.clean(&self.redactor);
         self.pools.sign_off(self.clock.now());

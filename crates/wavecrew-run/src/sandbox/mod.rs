@@ -108,6 +108,11 @@ impl Sandbox {
         refusal(self.settings.mode, self.support)
     }
 
+    /// How strictly the settings want workers to be confined.
+    pub fn mode(&self) -> SandboxMode {
+        self.settings.mode
+    }
+
     /// Whether workers are confined at all.
     pub fn is_on(&self) -> bool {
         self.support.any()

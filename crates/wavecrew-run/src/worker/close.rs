@@ -26,7 +26,7 @@ impl Driver<'_> {
         } else {
             state.output.end_conversation();
             for key in &state.alive {
-                self.guardian.close(*key, grace);
+                self.places.close(*key, grace);
             }
         }
         self.close_checks(worker);
@@ -87,7 +87,7 @@ impl Driver<'_> {
                 .take_if(|(deadline, _)| Instant::now() >= *deadline)
             {
                 for key in &state.alive {
-                    self.guardian.close(*key, grace);
+                    self.places.close(*key, grace);
                 }
             }
         }

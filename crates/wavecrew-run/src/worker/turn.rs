@@ -4,7 +4,7 @@ use super::files::{create_private_folder, write_files, write_prompt};
 use super::streams::{ProcessState, open_streams};
 use super::{PendingMessage, Worker};
 use crate::event_loop::{DriveError, Driver};
-use crate::sandbox::ConfinedWorker;
+use crate::place::{Wanted, WorkerFacts};
 use crate::session::resolve_program;
 use std::ffi::OsString;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Driver<'_> {
                 state.output.interrupt_turn();
             } else {
                 for key in &state.alive {
-                    self.guardian.close(*key, INTERRUPT_GRACE);
+                    self.places.close(*key, INTERRUPT_GRACE);
                 }
             }
         }
@@ -153,50 +153,63 @@ impl Driver<'_> {
         state.turn = turn;
         let program = resolve_program(&self.session.project, launch.program.as_ref());
         let (mut spawn, process_state) = streams.spawn(program, launch.args, state.folder.clone(), env);
-        spawn.confinement = self.confinement(worker, &scratch);
+        let mode = state.output.mode();
+        let facts = self.facts(worker, turn, &scratch, left);
+        spawn.confinement = self.confinement(mode, &facts);
         self.processes.insert(key, (worker, process_state));
         self.unwatched.push_back((Instant::now(), key));
         self.record_turn_start(worker, key, turn);
-        Ok(self.guardian.spawn(key, spawn)?)
+        Ok(self.places.spawn_worker(key, spawn, facts)?)
     }
 }
 
 impl Driver<'_> {
-    /// What the worker may do.
-    fn confinement(&mut self, worker: WorkerId, private: &Path) -> Option<Arc<Confinement>> {
-        if !self.sandbox.is_on() {
-            return None;
-        }
-        let state = self.workers.get(&worker)?;
+    /// What there is to know about the worker where it runs.
+    fn facts(&self, worker: WorkerId, turn: u32, private: &Path, left: Duration) -> WorkerFacts {
+        let state = &self.workers[&worker];
         let Assignment {
             id,
             role,
             agent,
             task,
             workspace,
+            attempt,
             ..
         } = &state.assignment;
         let ledger = self.engine.ledger();
-        let access = ledger.team.role(role).map_or(Access::Source, |role| role.access);
-        let worktree = (*workspace == Workspace::Worktree).then(|| self.session.dir.worktree(id));
-        if state.output.mode() == OutputMode::Streaming {
-            // Landlock has rules only for what exists; the agent may want to write there.
-            create_private_folder(private).ok()?;
-        }
         let columns = ledger.team.columns.iter();
         let cells = columns.map(|column| ledger.plan().cell(*task, &column.name));
-        let row: String = cells.flat_map(|cell| [cell, "\n"]).collect();
-        self.sandbox.confine(&ConfinedWorker {
-            agent,
-            role,
-            access,
+        WorkerFacts {
+            task: id.clone(),
+            attempt: *attempt,
+            turn,
+            role: role.clone(),
+            access: ledger.team.role(role).map_or(Access::Source, |role| role.access),
             number: state.number,
-            work_folders: &ledger.team.folders,
-            folder: &state.folder,
-            worktree: worktree.as_deref(),
-            row: &row,
-            private,
-        })
+            wanted: Wanted {
+                agent: agent.clone(),
+                label: None,
+            },
+            folder: state.folder.clone(),
+            worktree: (*workspace == Workspace::Worktree).then(|| self.session.dir.worktree(id)),
+            private: private.to_owned(),
+            temp: state.temp.clone(),
+            work_folders: ledger.team.folders.clone(),
+            row: cells.flat_map(|cell| [cell, "\n"]).collect(),
+            seconds_left: left.as_secs(),
+        }
+    }
+
+    /// What the worker may do.
+    fn confinement(&mut self, mode: OutputMode, facts: &WorkerFacts) -> Option<Arc<Confinement>> {
+        if !self.sandbox.is_on() {
+            return None;
+        }
+        if mode == OutputMode::Streaming {
+            // Landlock has rules only for what exists; the agent may want to write there.
+            create_private_folder(&facts.private).ok()?;
+        }
+        self.sandbox.confine(&facts.confined())
     }
 }
 

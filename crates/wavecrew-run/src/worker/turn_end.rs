@@ -7,7 +7,7 @@ use crate::event_loop::{DriveError, Driver};
 use std::time::Duration;
 use wavecrew_agents::stream::{End, Expects, Failure, Outcome};
 use wavecrew_agents::{Agent, RecordedEnd};
-use wavecrew_core::engine::{Input, Notice, OutputMode, TurnEnd, TurnExit, WorkerId};
+use wavecrew_core::engine::{Input, Notice, OutputMode, SpawnError, TurnEnd, TurnExit, WorkerId};
 use wavecrew_core::event::StopReason;
 use wavecrew_core::time::Timestamp;
 use wavecrew_process::ProcessExit;
@@ -21,11 +21,19 @@ impl Driver<'_> {
             return Ok(());
         };
         state.alive.retain(|alive| *alive != key);
+        self.places.forget(key);
         state.output.end_turn();
         state.output.end_conversation();
         self.record_exit(worker, key, exit);
         self.warn_about_ignored_settings(worker);
         self.record_conversation(worker);
+        if let Some(reason) = self.lost.remove(&key) {
+            // Whatever it did or reported, its files are not here.
+            let error = SpawnError::Temporary(reason);
+            self.inputs.push_back(Input::SpawnFailed { worker, error });
+            self.finish_closing(worker);
+            return Ok(());
+        }
         if self.restart_lost_conversation(worker, exit)? || self.send_pending(worker)? {
             return Ok(());
         }
@@ -58,7 +66,7 @@ impl Driver<'_> {
         if state.closing.is_some() {
             // Its last output is handled when its process has ended.
             if let Some((_, grace)) = state.turn_deadline.take() {
-                self.guardian.close(key, grace);
+                self.places.close(key, grace);
             }
             return Ok(());
         }

@@ -1,6 +1,8 @@
 //! Questions to the person who started the run.
 
-use super::{Refused, WorkerCommands};
+use super::relay::unexpected;
+use super::{Refused, RelayReply, RelayRequest, WorkerCommands};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use wavecrew_session::{WorkerQuestion, WorkerQuestions};
@@ -15,9 +17,16 @@ const MAX_QUESTION: usize = 4000;
 /// A question without an answer yet.
 #[derive(Debug)]
 pub struct PendingAnswer {
-    asks: WorkerQuestions,
-    name: String,
+    source: Source,
     since: Instant,
+}
+
+/// Where the answer comes from.
+#[derive(Debug)]
+enum Source {
+    Files { asks: WorkerQuestions, name: String },
+    /// A thread that waits for the run's answer.
+    Relay(Receiver<Result<RelayReply, Refused>>),
 }
 
 impl WorkerCommands {
@@ -35,6 +44,17 @@ impl WorkerCommands {
             let message = format!("the question has {size} characters, the limit is {MAX_QUESTION}");
             return Err(Refused::request(message, "ask for one thing, in a few sentences"));
         }
+        let options = options.into_iter().map(|option| self.redactor.text(&option));
+        let options: Vec<String> = options.collect();
+        let question = self.redactor.text(question);
+        if let Some(relay) = self.relay.clone() {
+            let (answers, source) = channel();
+            std::thread::spawn(move || answers.send(relay.call(&RelayRequest::Ask { question, options })));
+            return Ok(PendingAnswer {
+                source: Source::Relay(source),
+                since: Instant::now(),
+            });
+        }
         let who = &self.who;
         if let Some(refusal) = who
             .session
@@ -46,17 +66,13 @@ impl WorkerCommands {
                 "the task is already finished",
             ));
         }
-        let ask = WorkerQuestion {
-            question: self.redactor.text(question),
-            options: options
-                .into_iter()
-                .map(|option| self.redactor.text(&option))
-                .collect(),
-        };
+        let ask = WorkerQuestion { question, options };
         let asks = who.session.worker_questions();
         Ok(PendingAnswer {
-            name: asks.put(&who.task, who.attempt, &ask)?,
-            asks,
+            source: Source::Files {
+                name: asks.put(&who.task, who.attempt, &ask)?,
+                asks,
+            },
             since: Instant::now(),
         })
     }
@@ -65,8 +81,18 @@ impl WorkerCommands {
 impl PendingAnswer {
     /// The answer, if there is one.
     pub fn poll(&self) -> Result<Option<String>, Refused> {
-        if let Some(answer) = self.asks.answer_to(&self.name)? {
-            return Ok(Some(answer));
+        match &self.source {
+            Source::Files { asks, name } => {
+                if let Some(answer) = asks.answer_to(name)? {
+                    return Ok(Some(answer));
+                }
+            }
+            Source::Relay(answers) => match answers.try_recv() {
+                Ok(Ok(RelayReply::Answered { text })) => return Ok(Some(text)),
+                Ok(Ok(other)) => return Err(unexpected(&other)),
+                Ok(Err(refused)) => return Err(refused),
+                Err(_) => {}
+            },
         }
         if self.since.elapsed() < TIMEOUT {
             return Ok(None);
@@ -91,6 +117,8 @@ impl PendingAnswer {
 /// Withdraws the question if nobody waits for the answer any more.
 impl Drop for PendingAnswer {
     fn drop(&mut self) {
-        self.asks.forget(&self.name);
+        if let Source::Files { asks, name } = &self.source {
+            asks.forget(name);
+        }
     }
 }

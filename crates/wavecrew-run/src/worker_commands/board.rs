@@ -1,6 +1,7 @@
 //! The discovery board: adds entries of the team's types, lists one entry per key.
 
-use super::{Refused, WorkerCommands, now};
+use super::relay::unexpected;
+use super::{Refused, RelayReply, RelayRequest, WorkerCommands, now};
 use serde_json::{Map, Value};
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::team::{DiscoveryType, FieldShape};
@@ -13,6 +14,14 @@ impl WorkerCommands {
             Some(known) => check(known, &data)?,
             None => Vec::new(),
         };
+        if let Some(relay) = &self.relay {
+            let Value::Object(data) = self.redactor.value(Value::Object(data)) else {
+                return Ok(warnings);
+            };
+            let kind = kind.to_owned();
+            relay.call(&RelayRequest::Discover { kind, data })?;
+            return Ok(warnings);
+        }
         self.who.session.board().append(&Discovery {
             ts: now(),
             worker: self.who.task.clone(),
@@ -26,6 +35,13 @@ impl WorkerCommands {
 
     /// The entries of one type or of all, without those that later ones replace.
     pub fn discoveries(&self, kind: Option<&str>) -> Result<Vec<Discovery>, Refused> {
+        if let Some(relay) = &self.relay {
+            let kind = kind.map(str::to_owned);
+            return match relay.call(&RelayRequest::Discoveries { kind })? {
+                RelayReply::Discoveries { entries } => Ok(entries),
+                other => Err(unexpected(&other)),
+            };
+        }
         let read = self.who.session.board().read()?;
         let mut found = read.dedup(&self.team.discoveries).entries;
         found.retain(|entry| kind.is_none_or(|kind| entry.kind == kind));

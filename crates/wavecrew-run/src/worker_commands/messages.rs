@@ -1,6 +1,6 @@
 //! Messages to the coordinator, shared state, and wisdom.
 
-use super::{Refused, WorkerCommands, now};
+use super::{Refused, RelayRequest, WorkerCommands, now};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use wavecrew_core::plan::did_you_mean;
@@ -14,6 +14,15 @@ impl WorkerCommands {
     pub fn message(&self, kind: &str, summary: &str, data: Value, to: Option<&str>) -> Result<(), Refused> {
         self.check_message_type(kind)?;
         let data = self.redactor.value(data);
+        if let Some(relay) = &self.relay {
+            let request = RelayRequest::Message {
+                kind: kind.to_owned(),
+                summary: self.redactor.text(summary),
+                data,
+                to: to.map(str::to_owned),
+            };
+            return relay.call(&request).map(drop);
+        }
         if kind == STATE_UPDATE {
             self.set_state(&data)?;
         }
@@ -41,6 +50,10 @@ impl WorkerCommands {
             return Err(Refused::request("the text is empty", "give the text in one line"));
         }
         let text = self.redactor.text(text);
+        if let Some(relay) = &self.relay {
+            let file = file.to_owned();
+            return relay.call(&RelayRequest::Wisdom { file, text }).map(drop);
+        }
         Ok(self.who.session.wisdom().append(known, self.who.name(), &text)?)
     }
 

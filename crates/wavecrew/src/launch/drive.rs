@@ -68,6 +68,7 @@ impl Launch<'_> {
             pools: pools(engine.agents(), config),
             agent_settings: config.agents.clone(),
             sandbox: sandbox_settings(config, &flags.allow_write, &session.project)?,
+            remote: None,
         };
         let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
         let (ending, ledger) = Driver::run(session, engine, surface, guardian)
@@ -138,6 +139,10 @@ pub fn drive_failure(error: &DriveError, session: &str) -> Failure {
         DriveError::Session(error) => Failure::Disk {
             message: error.to_string(),
             help: format!("{}; then {resume}", hint::complete(&error.help())),
+        },
+        DriveError::NoRemote(reason) => Failure::Disk {
+            message: reason.clone(),
+            help: resume,
         },
         DriveError::NoSandbox(reason) => Failure::with_help(
             reason.clone(),

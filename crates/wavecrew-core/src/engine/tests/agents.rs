@@ -10,6 +10,7 @@ pub(super) fn telling(rig: &mut Rig, worker: u64) {
         pid: 1,
         start_time: 1,
         boot_id: String::new(),
+        host: None,
     };
     rig.put(Input::Spawned {
         worker: WorkerId(worker),

@@ -108,6 +108,7 @@ impl Rig {
             pid: 1,
             start_time: 1,
             boot_id: String::new(),
+            host: None,
         };
         self.put(Input::Spawned {
             worker: WorkerId(worker),

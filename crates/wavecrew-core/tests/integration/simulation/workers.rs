@@ -125,6 +125,7 @@ impl Worker {
                         pid: 7,
                         start_time: worker.0,
                         boot_id: String::new(),
+                        host: None,
                     };
                     let output_mode = OutputMode::Silent;
                     return Some(Input::Spawned {
