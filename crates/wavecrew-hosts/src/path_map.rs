@@ -27,6 +27,12 @@ impl PathMap {
         Self(pairs)
     }
 
+    /// With one more pair.
+    #[must_use]
+    pub fn and(&self, pair: Option<(PathBuf, PathBuf)>) -> Self {
+        Self::new(self.0.iter().cloned().chain(pair))
+    }
+
     #[must_use]
     pub fn reversed(&self) -> Self {
         Self::new(self.0.iter().map(|(from, to)| (to.clone(), from.clone())))

@@ -109,6 +109,9 @@ pub enum SpawnFailure {
     TooLong,
     #[error("too many open files (raise the limit with `ulimit -n`, or run fewer workers at once)")]
     TooManyFiles,
+    /// On another machine.
+    #[error("{reason}")]
+    Elsewhere { reason: String, temporary: bool },
     #[error("{}", io::Error::from(*.0))]
     Other(Errno),
 }

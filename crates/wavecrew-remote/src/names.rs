@@ -107,9 +107,18 @@ impl Names {
         token(run)
     }
 
-    /// Object store of files: content-addressed.
-    pub fn file_bucket(&self) -> String {
-        format!("wavecrew-{}-files", self.project)
+    /// Stream of the pieces of files: content-addressed, one message per piece.
+    pub fn object_stream(&self) -> String {
+        format!("wavecrew-{}-objects", self.project)
+    }
+
+    pub fn all_objects(&self) -> String {
+        format!("wavecrew.{}.object.*", self.project)
+    }
+
+    /// The piece with this hash.
+    pub fn object(&self, id: &str) -> String {
+        format!("wavecrew.{}.object.{}", self.project, token(id))
     }
 }
 

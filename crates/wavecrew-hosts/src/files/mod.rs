@@ -12,4 +12,5 @@ pub use cache::HashCache;
 pub use changes::{Change, Changes};
 pub use scan::{ScanError, Scanned, Selection, scan};
 pub use snapshot::{Entry, Snapshot};
-pub use write::write_snapshot;
+pub(crate) use write::MAPPED_BYTES;
+pub use write::{map_paths, write_snapshot};

@@ -25,6 +25,8 @@ pub struct Selection {
     pub without: Vec<PathBuf>,
     /// Patterns of ignored files that travel all the same.
     pub include: Vec<String>,
+    /// Single files that travel whatever the rest says.
+    pub also: Vec<PathBuf>,
 }
 
 /// A snapshot, and where its files are.
@@ -39,6 +41,9 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
     let mut found = Scanned::default();
     if !root.is_dir() {
         return Ok(found);
+    }
+    for file in &selection.also {
+        add(root, &root.join(file), hashes, &mut found)?;
     }
     let without: Vec<PathBuf> = selection.without.iter().map(|path| root.join(path)).collect();
     let included = included(root, &selection.include);
@@ -190,7 +195,7 @@ mod tests {
         let mut selection = Selection {
             follow_gitignore: true,
             without: vec!["skipped".into()],
-            include: Vec::new(),
+            ..Selection::default()
         };
         assert_eq!(names(root, &selection), [".gitignore", "src", "src/a.rs"]);
         selection.include.push("node_modules".into());

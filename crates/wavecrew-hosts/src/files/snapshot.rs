@@ -82,6 +82,16 @@ impl Snapshot {
         Ok(Self(found))
     }
 
+    /// The ids of the folders that a folder's object names.
+    pub fn folders_in(bytes: &[u8]) -> io::Result<Vec<ObjectId>> {
+        let folder: Folder = serde_json::from_slice(bytes)?;
+        let below = folder.0.into_values().filter_map(|node| match node {
+            Node::Below { folder } => Some(folder),
+            Node::Entry(_) => None,
+        });
+        Ok(below.collect())
+    }
+
     /// The ids of all files.
     pub fn file_ids(&self) -> impl Iterator<Item = (&str, &ObjectId, u64)> {
         self.0.iter().filter_map(|(path, entry)| match entry {

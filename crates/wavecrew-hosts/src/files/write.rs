@@ -2,7 +2,9 @@
 
 use super::scan::entry_of;
 use super::{Entry, HashCache, Snapshot};
-use crate::objects::ObjectReader;
+use crate::objects::{ObjectId, ObjectReader};
+use crate::path_map::PathMap;
+use std::borrow::Cow;
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -12,6 +14,8 @@ use wavecrew_session::worker_file::remove_any;
 
 /// Files get a time a little in the past: whatever changes one of them afterwards, however soon, changes its time too.
 const PAST: Duration = Duration::from_secs(2);
+/// Larger files are data, not texts for workers.
+pub(crate) const MAPPED_BYTES: u64 = 1 << 20;
 
 /// Writes a snapshot to `root`, which holds nothing else afterwards except `kept` names at its top.
 pub fn write_snapshot(
@@ -27,6 +31,28 @@ pub fn write_snapshot(
         let path = root.join(name);
         if entry_of(&path, hashes).ok().flatten().as_ref() != Some(entry) {
             write_entry(&path, entry, objects, hashes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces paths in the small text files of a snapshot that was just written.
+pub fn map_paths(root: &Path, wanted: &Snapshot, map: &PathMap, hashes: &mut HashCache) -> io::Result<()> {
+    for (name, entry) in &wanted.0 {
+        let Entry::File { size, .. } = entry else { continue };
+        if *size > MAPPED_BYTES {
+            continue;
+        }
+        let path = root.join(name);
+        let bytes = fs::read(&path)?;
+        if let Cow::Owned(mapped) = map.bytes(&bytes)
+            && mapped != bytes
+            && std::str::from_utf8(&bytes).is_ok()
+        {
+            let file = File::options().write(true).truncate(true).open(&path)?;
+            (&file).write_all(&mapped)?;
+            set_past(&file)?;
+            hashes.note(&path, &ObjectId::of_bytes(&mapped));
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ mod cache;
 mod store;
 
 pub use cache::ObjectCache;
-pub use store::{ObjectStore, StoreError};
+pub use store::{Content, MAX_AGE, ObjectStore, StoreError};
 
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};

@@ -82,6 +82,13 @@ pub enum ToHost {
         turn: u32,
         grace: Duration,
     },
+    /// The answer to [`FromHost::Request`] with this number.
+    Reply {
+        attempt: AttemptToken,
+        turn: u32,
+        number: u64,
+        reply: serde_json::Value,
+    },
     /// The result is in the journal: forget the attempt and its files.
     Acknowledge { attempt: AttemptToken },
     /// From a newer program.
@@ -151,6 +158,13 @@ pub enum FromHost {
         turn: u32,
         stream: OutputStream,
         offset: u64,
+    },
+    /// A command of the worker, such as its report. The coordinator answers with [`ToHost::Reply`].
+    Request {
+        attempt: AttemptToken,
+        turn: u32,
+        number: u64,
+        request: serde_json::Value,
     },
     /// The process and everything it started have ended, its output is complete, its files are in the object store.
     Exited {

@@ -52,12 +52,15 @@ impl Driver<'_> {
                 let text = error.to_string();
                 self.record_not_started(worker, &text);
                 let error = match error.reason {
-                    SpawnFailure::TooManyFiles | SpawnFailure::Other(_) => SpawnError::Temporary(text),
+                    SpawnFailure::TooManyFiles
+                    | SpawnFailure::Other(_)
+                    | SpawnFailure::Elsewhere { temporary: true, .. } => SpawnError::Temporary(text),
                     SpawnFailure::NotFound
                     | SpawnFailure::NoWorkingFolder(_)
                     | SpawnFailure::NotPermitted
                     | SpawnFailure::NotAProgram
-                    | SpawnFailure::TooLong => SpawnError::Permanent(text),
+                    | SpawnFailure::TooLong
+                    | SpawnFailure::Elsewhere { temporary: false, .. } => SpawnError::Permanent(text),
                 };
                 self.inputs.push_back(Input::SpawnFailed { worker, error });
                 self.finish_closing(worker);

@@ -204,7 +204,7 @@ impl<'a> Driver<'a> {
                 let opened = open(RemoteSession {
                     session: session.dir.path(),
                     project: &session.project,
-                    sandbox: sandbox.mode(),
+                    sandbox: sandbox.settings(),
                     events: place_events,
                 });
                 match opened {

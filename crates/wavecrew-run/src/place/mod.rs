@@ -5,7 +5,7 @@ mod rules;
 
 pub use rules::{PlaceRule, PlaceRules, Placement, Where};
 
-use crate::sandbox::{ConfinedWorker, SandboxMode};
+use crate::sandbox::{ConfinedWorker, SandboxSettings};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ pub type OpenRemote = Box<dyn FnOnce(RemoteSession<'_>) -> Result<Box<dyn Remote
 pub struct RemoteSession<'a> {
     pub session: &'a Path,
     pub project: &'a Path,
-    pub sandbox: SandboxMode,
+    pub sandbox: &'a SandboxSettings,
     pub events: UnboundedSender<PlaceEvent>,
 }
 

@@ -10,6 +10,7 @@ pub(crate) use refusals::RefusalLines;
 pub use settings::{NetworkSetting, SandboxMode, SandboxSettings};
 pub use single_agent::{AgentSandbox, SingleAgent};
 
+use crate::place::WorkerFacts;
 use crate::agent_name::OFFLINE;
 use crate::worker::output::Output;
 use policy::{WorkerPlaces, Workspace, write_rules};
@@ -31,7 +32,7 @@ use wavecrew_session::{ProjectPaths, SessionDir, atomic};
 const REQUIRED: LandlockAbi = LandlockAbi(3);
 
 /// Confines the workers of one session.
-pub(crate) struct Sandbox {
+pub struct Sandbox {
     settings: SandboxSettings,
     support: Support,
     session: SessionDir,
@@ -108,9 +109,13 @@ impl Sandbox {
         refusal(self.settings.mode, self.support)
     }
 
-    /// How strictly the settings want workers to be confined.
-    pub fn mode(&self) -> SandboxMode {
-        self.settings.mode
+    pub fn settings(&self) -> &SandboxSettings {
+        &self.settings
+    }
+
+    /// The confinement of a worker of another machine's run; `None` if there is none.
+    pub fn confine_worker(&mut self, facts: &WorkerFacts) -> Option<Arc<Confinement>> {
+        self.confine(&facts.confined())
     }
 
     /// Whether workers are confined at all.
@@ -155,7 +160,7 @@ impl Sandbox {
     }
 
     /// The confinement of a worker; `None` if there is none.
-    pub fn confine(&mut self, worker: &ConfinedWorker<'_>) -> Option<Arc<Confinement>> {
+    pub(crate) fn confine(&mut self, worker: &ConfinedWorker<'_>) -> Option<Arc<Confinement>> {
         if !self.is_on() {
             return None;
         }

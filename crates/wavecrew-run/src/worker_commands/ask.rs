@@ -49,7 +49,7 @@ impl WorkerCommands {
         let question = self.redactor.text(question);
         if let Some(relay) = self.relay.clone() {
             let (answers, source) = channel();
-            std::thread::spawn(move || answers.send(relay.call(&RelayRequest::Ask { question, options })));
+            std::thread::spawn(move || answers.send(relay.call(RelayRequest::Ask { question, options })));
             return Ok(PendingAnswer {
                 source: Source::Relay(source),
                 since: Instant::now(),

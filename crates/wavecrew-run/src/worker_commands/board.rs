@@ -19,7 +19,7 @@ impl WorkerCommands {
                 return Ok(warnings);
             };
             let kind = kind.to_owned();
-            relay.call(&RelayRequest::Discover { kind, data })?;
+            relay.call(RelayRequest::Discover { kind, data })?;
             return Ok(warnings);
         }
         self.who.session.board().append(&Discovery {
@@ -37,7 +37,7 @@ impl WorkerCommands {
     pub fn discoveries(&self, kind: Option<&str>) -> Result<Vec<Discovery>, Refused> {
         if let Some(relay) = &self.relay {
             let kind = kind.map(str::to_owned);
-            return match relay.call(&RelayRequest::Discoveries { kind })? {
+            return match relay.call(RelayRequest::Discoveries { kind })? {
                 RelayReply::Discoveries { entries } => Ok(entries),
                 other => Err(unexpected(&other)),
             };

@@ -21,7 +21,7 @@ impl WorkerCommands {
                 data,
                 to: to.map(str::to_owned),
             };
-            return relay.call(&request).map(drop);
+            return relay.call(request).map(drop);
         }
         if kind == STATE_UPDATE {
             self.set_state(&data)?;
@@ -52,7 +52,7 @@ impl WorkerCommands {
         let text = self.redactor.text(text);
         if let Some(relay) = &self.relay {
             let file = file.to_owned();
-            return relay.call(&RelayRequest::Wisdom { file, text }).map(drop);
+            return relay.call(RelayRequest::Wisdom { file, text }).map(drop);
         }
         Ok(self.who.session.wisdom().append(known, self.who.name(), &text)?)
     }

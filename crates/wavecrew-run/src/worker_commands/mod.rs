@@ -11,7 +11,7 @@ mod relay;
 pub use ask::{POLL, PendingAnswer};
 pub use identity::Identity;
 pub use messages::STATE_UPDATE;
-pub use relay::{Relay, RelayReply, RelayRequest};
+pub use relay::{Relay, RelayCall, RelayReply, RelayRequest};
 
 use serde_json::{Map, Value};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -92,7 +92,7 @@ impl WorkerCommands {
             .map_err(|reason| Refused::request(reason, again))?;
         if let Some(relay) = &self.relay {
             let body = self.redactor.text(body);
-            return relay.call(&RelayRequest::Report { body }).map(drop);
+            return relay.call(RelayRequest::Report { body }).map(drop);
         }
         let who = &self.who;
         let token = who.token()?;

@@ -40,6 +40,14 @@ pub enum RelayRequest {
     },
 }
 
+/// A request on its way to the host: only the worker itself may make it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelayCall {
+    pub token: String,
+    #[serde(flatten)]
+    pub request: RelayRequest,
+}
+
 /// The run's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
@@ -54,6 +62,7 @@ pub enum RelayReply {
 #[derive(Clone, Debug)]
 pub struct Relay {
     socket: PathBuf,
+    token: String,
 }
 
 /// The file in a worker's inbox that says where its host listens.
@@ -69,15 +78,16 @@ impl Relay {
 
     /// The relay of the worker with this token, if its run is elsewhere.
     pub(super) fn find(session: &SessionDir, token: Option<&Token>) -> Option<Self> {
-        let number = token?.slot()?;
-        let socket = fs::read_to_string(address_file(session, number)).ok()?;
+        let token = token?;
+        let socket = fs::read_to_string(address_file(session, token.slot()?)).ok()?;
         Some(Self {
             socket: socket.into(),
+            token: token.as_str().to_owned(),
         })
     }
 
     /// Asks, and waits for the answer.
-    pub fn call(&self, request: &RelayRequest) -> Result<RelayReply, Refused> {
+    pub fn call(&self, request: RelayRequest) -> Result<RelayReply, Refused> {
         let failed = |error: std::io::Error| {
             Refused::request(
                 format!("the run cannot be reached: {error}"),
@@ -85,7 +95,8 @@ impl Relay {
             )
         };
         let mut stream = UnixStream::connect(&self.socket).map_err(failed)?;
-        let mut line = serde_json::to_vec(request).expect("plain data");
+        let token = self.token.clone();
+        let mut line = serde_json::to_vec(&RelayCall { token, request }).expect("plain data");
         line.push(b'\n');
         stream.write_all(&line).map_err(failed)?;
         let mut answer = String::new();
@@ -167,10 +178,13 @@ mod tests {
             (&stream)
                 .write_all(format!("{}\n", serde_json::to_string(&reply).unwrap()).as_bytes())
                 .unwrap();
-            serde_json::from_str::<RelayRequest>(&line).unwrap()
+            serde_json::from_str::<RelayCall>(&line).unwrap()
         });
-        let refused = Relay { socket }.call(&request).unwrap_err();
+        let token = "1-secret".to_owned();
+        let relay = Relay { socket, token };
+        let refused = relay.call(request.clone()).unwrap_err();
         assert_eq!((refused.to_string(), refused.help()), ("too late".into(), "stop".into()));
-        assert_eq!(host.join().unwrap(), request);
+        let call = host.join().unwrap();
+        assert_eq!((call.token.as_str(), call.request), ("1-secret", request));
     }
 }

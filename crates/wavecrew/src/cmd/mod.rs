@@ -36,6 +36,8 @@ mod validate;
 mod watch;
 mod web;
 mod wisdom;
+mod worker;
+mod workers;
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
@@ -105,6 +107,8 @@ verbs! {
     Measure(measure),
     Diff(diff),
     Agents(agents),
+    Worker(worker),
+    Workers(workers),
     Doctor(doctor),
     Teams(teams),
     Init(init),
@@ -157,7 +161,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Inspect",
         &[
-            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure", "diff",
+            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure", "diff", "workers",
         ],
     ),
     ("Change", &["cancel", "archive", "export", "issues"]),
@@ -166,6 +170,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "init",
             "agents",
+            "worker",
             "doctor",
             "teams",
             "mcp",

@@ -1,9 +1,11 @@
 //! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
 
+mod remote;
 mod sandbox;
 mod spending;
 mod verify;
 
+pub use remote::RemoteConfig;
 pub use spending::Spending;
 pub use verify::Verify;
 
@@ -46,6 +48,8 @@ pub struct Config {
     /// How workers are confined.
     pub sandbox: SandboxSettings,
     pub testing: TestingSettings,
+    /// Workers on other machines.
+    pub remote: RemoteConfig,
 }
 
 /// `[testing]`: settings of team Testing.
@@ -120,7 +124,7 @@ impl Config {
     }
 
     fn fill(&mut self, root: &DeTable<'_>, reader: &mut Reader<'_>) {
-        const KEYS: [&str; 12] = [
+        const KEYS: [&str; 14] = [
             "agent",
             "role_agents",
             "concurrency",
@@ -133,6 +137,8 @@ impl Config {
             "verify",
             "sandbox",
             "testing",
+            "remote",
+            "place",
         ];
         for (key, value) in root {
             match &**key.get_ref() {
@@ -153,6 +159,8 @@ impl Config {
                         Some(format!("write [{name}]")),
                     ),
                 },
+                "remote" => self.remote.fill(value, reader),
+                "place" => self.remote.fill_rules(value, reader),
                 "agents" => self.agents = agents(value, reader),
                 "sandbox" => self.sandbox = sandbox::read(value, reader),
                 unknown => reader.unknown(key, unknown, "", &KEYS),

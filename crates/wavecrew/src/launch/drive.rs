@@ -1,6 +1,7 @@
 //! Drives an open session to its end: reporter, questions, guardian, and what follows a finished run.
 
 use super::flags::pools;
+use super::remote::remote_workers;
 use super::sandbox::{sandbox_settings, sandbox_summary};
 use super::{Launch, apply, builds, issues, questions};
 use crate::config::Config;
@@ -68,7 +69,7 @@ impl Launch<'_> {
             pools: pools(engine.agents(), config),
             agent_settings: config.agents.clone(),
             sandbox: sandbox_settings(config, &flags.allow_write, &session.project)?,
-            remote: None,
+            remote: remote_workers(config, &flags.remote, &session.project)?,
         };
         let (dir, info, project) = (session.dir.clone(), session.info.clone(), session.project.clone());
         let (ending, ledger) = Driver::run(session, engine, surface, guardian)

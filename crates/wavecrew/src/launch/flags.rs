@@ -1,6 +1,6 @@
 //! Flags of commands that run something, and the engine's options that follow from them and from the settings.
 
-use super::{budget, isolation};
+use super::{budget, isolation, remote};
 use crate::agent_choice::Chosen;
 use crate::clock;
 use crate::config::Config;
@@ -38,7 +38,7 @@ pub struct RunArgs {
 
 const AGENTS: &str = "Agents";
 const CONTINUING: &str = "Continuing a session";
-const RUNNING: &str = "Running";
+pub(super) const RUNNING: &str = "Running";
 
 /// Flags of every run, new or continued.
 #[derive(clap::Args, Debug, Clone)]
@@ -83,6 +83,8 @@ pub struct RunFlags {
     /// Also let workers of every role change this file or folder
     #[arg(long, value_name = "PATH", help_heading = RUNNING, hide_short_help = true)]
     pub allow_write: Vec<PathBuf>,
+    #[command(flatten)]
+    pub remote: remote::RemoteFlags,
     #[command(flatten)]
     pub budget: budget::BudgetFlags,
 }

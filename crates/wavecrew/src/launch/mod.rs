@@ -12,6 +12,7 @@ pub mod isolation;
 pub mod issues;
 mod questions;
 pub mod record;
+mod remote;
 mod resume;
 mod sandbox;
 mod start;
@@ -20,6 +21,7 @@ pub mod testing_setup;
 
 pub use drive::{CHECK_COMMAND, own_commands};
 pub use flags::{RunArgs, RunFlags, project_options};
+pub use remote::{DEFAULT_PROJECT, connection};
 pub use resume::ResumeOptions;
 pub use sandbox::sandbox_settings;
 

@@ -1,0 +1,133 @@
+//! The coordinator's side: a place for the workers of one run on the hosts of a project. It has a thread of its own; the
+//! driver sends it commands and gets events, as from the guardian.
+
+mod apply;
+mod directory;
+mod pipes;
+mod prepare;
+mod run;
+mod turns;
+
+pub use directory::{Directory, SILENT_AFTER, misfit};
+
+use directory::Directory as Hosts;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use wavecrew_process::{ProcessError, Spawn};
+use wavecrew_remote::connect::ConnectionSettings;
+use wavecrew_remote::lease::Terms;
+use wavecrew_run::place::{Place, RemotePlace, RemoteSession, Wanted, WorkerFacts};
+use wavecrew_run::sandbox::SandboxSettings;
+
+/// What a run must know to use hosts.
+#[derive(Clone, Debug)]
+pub struct RemoteSettings {
+    pub connection: ConnectionSettings,
+    /// Hosts serve projects by name.
+    pub project: String,
+    /// Variables of the coordinator's environment that workers get.
+    pub env: Vec<String>,
+    /// Patterns of files that git ignores and workers need.
+    pub include: Vec<String>,
+    pub terms: Terms,
+    /// The program that workers call as `wavecrew`.
+    pub program: PathBuf,
+}
+
+/// What the driver wants.
+pub(crate) enum Command {
+    Spawn {
+        key: u64,
+        spawn: Spawn,
+        facts: Box<WorkerFacts>,
+    },
+    Close {
+        key: u64,
+        grace: Duration,
+    },
+    Shutdown,
+}
+
+/// The run, as its thread knows it.
+pub(crate) struct RunFacts {
+    pub settings: RemoteSettings,
+    pub session: PathBuf,
+    pub project: PathBuf,
+    pub sandbox: SandboxSettings,
+}
+
+/// The hosts as a place for workers.
+pub struct HostsPlace {
+    commands: UnboundedSender<Command>,
+    hosts: Arc<Mutex<Hosts>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Connects, and starts the thread that talks to hosts.
+pub fn open(settings: RemoteSettings, run: RemoteSession<'_>) -> Result<Box<dyn RemotePlace>, String> {
+    let (commands, queue) = unbounded_channel();
+    let (opened, is_open) = std::sync::mpsc::channel();
+    let hosts = Arc::new(Mutex::new(Hosts::default()));
+    let facts = RunFacts {
+        settings,
+        session: run.session.to_owned(),
+        project: run.project.to_owned(),
+        sandbox: run.sandbox.clone(),
+    };
+    let (known, events) = (Arc::clone(&hosts), run.events);
+    let thread = std::thread::Builder::new()
+        .name("hosts".to_owned())
+        .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(run::run(facts, queue, known, events, &opened)),
+                Err(error) => drop(opened.send(Err(error.to_string()))),
+            }
+        })
+        .map_err(|error| error.to_string())?;
+    match is_open.recv() {
+        Ok(Ok(())) => Ok(Box::new(HostsPlace {
+            commands,
+            hosts,
+            thread: Some(thread),
+        })),
+        Ok(Err(reason)) => Err(reason),
+        Err(_) => Err("the thread for remote workers ended".to_owned()),
+    }
+}
+
+pub(crate) fn lock(hosts: &Mutex<Hosts>) -> MutexGuard<'_, Hosts> {
+    hosts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Place for HostsPlace {
+    fn spawn(&self, key: u64, spawn: Spawn, facts: WorkerFacts) -> Result<(), ProcessError> {
+        let facts = Box::new(facts);
+        lock(&self.hosts).waiting += 1;
+        self.commands
+            .send(Command::Spawn { key, spawn, facts })
+            .map_err(|_| ProcessError::GuardianGone)
+    }
+
+    fn close(&self, key: u64, grace: Duration) {
+        // If the thread is gone, there is nothing to end.
+        let _ = self.commands.send(Command::Close { key, grace });
+    }
+}
+
+impl RemotePlace for HostsPlace {
+    fn has_room(&self, wanted: &Wanted) -> bool {
+        let hosts = lock(&self.hosts);
+        hosts.free_slots(wanted) > hosts.waiting
+    }
+
+    fn shutdown(mut self: Box<Self>) {
+        let _ = self.commands.send(Command::Shutdown);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The output of one turn on its way to the driver, in order, and its end: only when its files are here.
+
+use super::apply::bring_back;
+use super::run::Shared;
+use super::turns::Ended;
+use crate::objects::ObjectId;
+use crate::task::Root;
+use bytes::Bytes;
+use rustix::io::ioctl_fionbio;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe::Sender;
+use tokio::sync::mpsc::UnboundedReceiver;
+use wavecrew_process::ProcessExit;
+use wavecrew_process::sandbox::Confinement;
+use wavecrew_remote::wire::OutputStream;
+
+/// What comes from the host of one turn.
+pub(super) enum Work {
+    Output {
+        stream: OutputStream,
+        offset: u64,
+        bytes: Bytes,
+    },
+    Exited {
+        exit: ProcessExit,
+        leftovers: u32,
+        files: Option<ObjectId>,
+        roots: Vec<Root>,
+        host: String,
+    },
+}
+
+/// One of the two pipes that the driver reads.
+struct Pipe {
+    sender: Option<Sender>,
+    written: u64,
+}
+
+impl Pipe {
+    fn new(fd: OwnedFd) -> Self {
+        let sender = ioctl_fionbio(&fd, true)
+            .map_err(std::io::Error::from)
+            .and_then(|()| Sender::from_owned_fd_unchecked(fd));
+        Self {
+            sender: sender.ok(),
+            written: 0,
+        }
+    }
+
+    /// Writes what is new: a message may come twice.
+    async fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let known = usize::try_from(self.written.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else {
+            return;
+        };
+        self.written += new.len() as u64;
+        if let Some(sender) = &mut self.sender
+            && sender.write_all(new).await.is_err()
+        {
+            // The driver reads no more.
+            self.sender = None;
+        }
+    }
+}
+
+/// Carries output to the driver until the turn has ended.
+pub(super) async fn carry(
+    key: u64,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    confinement: Option<Arc<Confinement>>,
+    mut queue: UnboundedReceiver<Work>,
+    shared: Arc<Shared>,
+) {
+    let (mut stdout, mut stderr) = (Pipe::new(stdout), Pipe::new(stderr));
+    while let Some(work) = queue.recv().await {
+        match work {
+            Work::Output {
+                stream,
+                offset,
+                bytes,
+            } => {
+                let pipe = match stream {
+                    OutputStream::Stdout => &mut stdout,
+                    OutputStream::Stderr => &mut stderr,
+                };
+                pipe.write(offset, &bytes).await;
+            }
+            Work::Exited {
+                exit,
+                leftovers,
+                files,
+                roots,
+                host,
+            } => {
+                let brought = match files {
+                    Some(id) => bring_back(&shared, id, &roots, &host, confinement.clone()).await,
+                    None => Ok(Vec::new()),
+                };
+                let ended = match brought {
+                    Ok(notes) => Ended::Exited {
+                        exit,
+                        leftovers,
+                        notes,
+                    },
+                    Err(error) => Ended::FilesLost(error),
+                };
+                shared.ended(key, ended);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! One turn of a worker, from the driver's wish to its end, as the coordinator keeps it.
+
+use super::pipes::Work;
+use crate::git::GitState;
+use crate::task::{Root, StdinSource};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedSender;
+use wavecrew_process::ProcessExit;
+use wavecrew_remote::lease::CoordinatorLease;
+use wavecrew_remote::wire::AttemptToken;
+use wavecrew_run::place::WorkerFacts;
+
+/// How often a turn is offered again after its files got lost on the way.
+pub(super) const FILE_TRIES: u32 = 3;
+
+/// The command line of a turn.
+pub(super) struct CommandLine {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub cwd: PathBuf,
+    pub env_set: Vec<(OsString, OsString)>,
+    pub env_remove: Vec<OsString>,
+}
+
+pub(super) struct Turn {
+    pub facts: WorkerFacts,
+    pub command: CommandLine,
+    pub confined: bool,
+    pub stage: Stage,
+    pub ready: Option<Ready>,
+    /// To the task that carries its output.
+    pub pipe: UnboundedSender<Work>,
+    /// Standard input that comes piece by piece.
+    pub input: Option<OwnedFd>,
+    pub closing: Option<Duration>,
+    pub file_tries: u32,
+    /// The person was told that no host fits.
+    pub told: bool,
+}
+
+/// How far a turn is.
+pub(super) enum Stage {
+    Preparing,
+    /// No host yet; not to be offered before this time.
+    Waiting { since: Instant },
+    Offered(Offer),
+    Running(Offer),
+    /// The process has ended; its files are on the way.
+    Ending(Offer),
+}
+
+/// A turn at a host.
+pub(super) struct Offer {
+    pub token: AttemptToken,
+    pub host: String,
+    /// The start of the host's program when it got the offer.
+    pub boot: String,
+    pub lease: CoordinatorLease,
+    /// To the task that sends messages to the host, in order.
+    pub outbox: UnboundedSender<Outgoing>,
+}
+
+/// A message to a host.
+pub(super) struct Outgoing {
+    pub id: String,
+    pub payload: Vec<u8>,
+}
+
+/// What a host needs.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub roots: Vec<Root>,
+    pub git: Option<GitState>,
+    pub stdin: StdinSource,
+}
+
+/// How a turn ended.
+pub(super) enum Ended {
+    Exited {
+        exit: ProcessExit,
+        leftovers: u32,
+        notes: Vec<String>,
+    },
+    FilesLost(String),
+}
+
+impl Turn {
+    pub fn offer(&self) -> Option<&Offer> {
+        match &self.stage {
+            Stage::Preparing | Stage::Waiting { .. } => None,
+            Stage::Offered(offer) | Stage::Running(offer) | Stage::Ending(offer) => Some(offer),
+        }
+    }
+
+    pub fn offer_mut(&mut self) -> Option<&mut Offer> {
+        match &mut self.stage {
+            Stage::Preparing | Stage::Waiting { .. } => None,
+            Stage::Offered(offer) | Stage::Running(offer) | Stage::Ending(offer) => Some(offer),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Tells coordinators that this host is there, and how busy it is.
+
+use async_nats::jetstream::kv::Store;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{interval, sleep, timeout};
+use wavecrew_remote::names::Names;
+use wavecrew_remote::wire::HostAnnouncement;
+
+/// How often a host says that it is there.
+const EVERY: Duration = Duration::from_secs(2);
+/// Changes within this time are told together.
+const TOGETHER: Duration = Duration::from_millis(100);
+const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
+
+/// What changes about a host.
+#[derive(Debug, Default)]
+pub(super) struct Status {
+    pub busy: AtomicU32,
+    pub draining: AtomicBool,
+    pub changed: Notify,
+}
+
+/// Announces the host until the task is aborted.
+pub(super) async fn announce(store: Store, mut announcement: HostAnnouncement, status: Arc<Status>) {
+    let key = Names::host_key(&announcement.host);
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = status.changed.notified() => sleep(TOGETHER).await,
+        }
+        announcement.busy = status.busy.load(Ordering::Relaxed);
+        announcement.draining = status.draining.load(Ordering::Relaxed);
+        announcement.load = load();
+        let bytes = serde_json::to_vec(&announcement).expect("plain data");
+        // Without an answer, the next one comes soon.
+        let _ = timeout(WRITTEN_WITHIN, store.put(&key, bytes.into())).await;
+    }
+}
+
+/// The load of the last minute.
+fn load() -> Option<f32> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}

@@ -1,0 +1,44 @@
+//! The host's side: offers slots, takes turns, runs them under its own guardian, and brings back what they left.
+
+mod announce;
+mod lease;
+mod mirror;
+mod output;
+mod relay;
+mod serve;
+mod turn;
+
+pub use serve::{HostError, serve};
+
+use std::path::PathBuf;
+use wavecrew_process::guardian::GuardianCommand;
+use wavecrew_remote::connect::ConnectionSettings;
+use wavecrew_remote::wire::HostAgent;
+
+/// How a host takes part.
+#[derive(Debug)]
+pub struct HostSettings {
+    pub connection: ConnectionSettings,
+    /// The project that it serves.
+    pub project: String,
+    pub name: String,
+    pub slots: u32,
+    pub labels: Vec<String>,
+    pub agents: Vec<HostAgent>,
+    /// Where it keeps objects and copies of projects.
+    pub state: PathBuf,
+    pub guardian: GuardianCommand,
+    /// This program.
+    pub program: PathBuf,
+}
+
+/// What a host tells the person in front of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostNews {
+    Ready { containment: bool },
+    Started { task: String, run: String },
+    Ended { task: String, run: String, how: String },
+    LinkDown,
+    LinkUp,
+    Draining,
+}

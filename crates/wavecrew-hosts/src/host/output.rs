@@ -1,0 +1,89 @@
+//! The output of a worker on its way to the coordinator: whole lines, with the coordinator's paths and without the host's
+//! secrets.
+
+use crate::path_map::PathMap;
+use memchr::memrchr;
+use wavecrew_agents::Redactor;
+use wavecrew_remote::wire::OUTPUT_CHUNK;
+
+/// One stream of a process.
+#[derive(Debug)]
+pub(super) struct Lines {
+    held: Vec<u8>,
+    ready: Vec<u8>,
+    offset: u64,
+}
+
+impl Lines {
+    pub fn new() -> Self {
+        Self {
+            held: Vec::new(),
+            ready: Vec::new(),
+            offset: 0,
+        }
+    }
+
+    pub fn add(&mut self, chunk: &[u8], map: &PathMap, redactor: &Redactor) {
+        self.held.extend_from_slice(chunk);
+        let complete = match memrchr(b'\n', &self.held) {
+            Some(end) => end + 1,
+            // A line that is too long to wait for its end.
+            None if self.held.len() > OUTPUT_CHUNK => self.held.len(),
+            None => return,
+        };
+        let rest = self.held.split_off(complete);
+        self.finish_held(map, redactor);
+        self.held = rest;
+    }
+
+    fn finish_held(&mut self, map: &PathMap, redactor: &Redactor) {
+        let mapped = map.bytes(&self.held);
+        self.ready.extend_from_slice(&redactor.bytes(&mapped));
+        self.held.clear();
+    }
+
+    /// What can be sent now, with its offset. At the end also a line without an end.
+    pub fn take(&mut self, map: &PathMap, redactor: &Redactor, at_end: bool) -> Option<(u64, Vec<u8>)> {
+        if at_end {
+            self.finish_held(map, redactor);
+        }
+        if self.ready.is_empty() {
+            return None;
+        }
+        let rest = self.ready.split_off(self.ready.len().min(OUTPUT_CHUNK));
+        let bytes = std::mem::replace(&mut self.ready, rest);
+        let offset = self.offset;
+        self.offset += bytes.len() as u64;
+        Some((offset, bytes))
+    }
+
+    pub fn length(&self) -> u64 {
+        self.offset
+    }
+
+    /// Whether a line has begun and not ended.
+    pub fn has_partial(&self) -> bool {
+        !self.held.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_comes_in_two_pieces_is_mapped() {
+        let map = PathMap::new([("/host/p".into(), "/home/me/pro".into())]);
+        let redactor = Redactor::new(std::iter::empty());
+        let mut lines = Lines::new();
+        lines.add(b"at /hos", &map, &redactor);
+        assert_eq!(lines.take(&map, &redactor, false), None);
+        lines.add(b"t/p/x\nand /host", &map, &redactor);
+        let first = lines.take(&map, &redactor, false).unwrap();
+        assert_eq!(first, (0, b"at /home/me/pro/x\n".to_vec()));
+        lines.add(b"/p", &map, &redactor);
+        let last = lines.take(&map, &redactor, true).unwrap();
+        assert_eq!(last, (18, b"and /home/me/pro".to_vec()));
+        assert_eq!(lines.length(), 34);
+    }
+}

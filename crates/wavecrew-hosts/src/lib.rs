@@ -1,0 +1,15 @@
+//! Workers on other hosts: the [`coordinator`]'s side is a place where a run's workers run, the host's side runs them
+//! under its own guardian. Their [`files`] travel as content-addressed [`objects`].
+
+mod consume;
+pub mod coordinator;
+pub mod files;
+mod git;
+pub mod host;
+mod lease_keys;
+pub mod listing;
+mod mail;
+pub mod objects;
+pub mod path_map;
+pub mod setup;
+mod task;

@@ -1,0 +1,226 @@
+//! Objects between machines: one message per piece, in a stream of the project. What is there is not sent again.
+
+use super::{ObjectCache, ObjectId, ObjectReader, listed, split};
+use async_nats::jetstream::{self, ErrorCode, stream};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::sleep;
+use wavecrew_remote::names::Names;
+
+/// Pieces on their way at the same time.
+const IN_FLIGHT: usize = 16;
+/// A node of a cluster may not have yet what another one has confirmed.
+const GET_TRIES: u32 = 8;
+/// Pieces that nobody asked for again are removed after this time.
+pub const MAX_AGE: Duration = Duration::from_hours(24 * 7);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the object store is full: {0}")]
+    Full(String),
+    #[error("object {0} is not in the store")]
+    Missing(ObjectId),
+    #[error("the object store does not answer: {0}")]
+    Unavailable(String),
+    #[error("{0}")]
+    Disk(#[from] io::Error),
+}
+
+/// What to send: the bytes, or the file that has them.
+#[derive(Debug, Clone)]
+pub enum Content {
+    Bytes(Vec<u8>),
+    File(PathBuf),
+}
+
+/// The objects of a project.
+#[derive(Clone, Debug)]
+pub struct ObjectStore {
+    context: jetstream::Context,
+    stream: stream::Stream<()>,
+    names: Names,
+    /// Pieces that are known to be in the stream.
+    known: Arc<Mutex<Option<HashSet<String>>>>,
+    sent: Arc<AtomicU64>,
+    received: Arc<AtomicU64>,
+}
+
+impl ObjectStore {
+    pub async fn open(context: &jetstream::Context, names: &Names) -> Result<Self, StoreError> {
+        let stream = context.get_stream_no_info(names.object_stream()).await;
+        Ok(Self {
+            stream: stream.map_err(unavailable)?,
+            context: context.clone(),
+            names: names.clone(),
+            known: Arc::default(),
+            sent: Arc::default(),
+            received: Arc::default(),
+        })
+    }
+
+    /// Bytes sent and received by this process.
+    pub fn moved(&self) -> (u64, u64) {
+        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+    }
+
+    /// Looks at what is in the stream again before the next object is sent.
+    pub fn forget_known(&self) {
+        *self.known() = None;
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Option<HashSet<String>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn load_known(&self) -> Result<(), StoreError> {
+        if self.known().is_some() {
+            return Ok(());
+        }
+        let subjects = self.stream.info_with_subjects(self.names.all_objects()).await;
+        let subjects: Vec<(String, usize)> = subjects
+            .map_err(unavailable)?
+            .try_collect()
+            .await
+            .map_err(unavailable)?;
+        let ids = subjects
+            .into_iter()
+            .filter_map(|(subject, _)| Some(subject.rsplit_once('.')?.1.to_owned()));
+        *self.known() = Some(ids.collect());
+        Ok(())
+    }
+
+    fn is_known(&self, id: &str) -> bool {
+        self.known().as_ref().is_some_and(|known| known.contains(id))
+    }
+
+    /// Sends what is not there yet.
+    pub async fn put(&self, objects: Vec<(ObjectId, Content)>) -> Result<(), StoreError> {
+        self.load_known().await?;
+        let missing: Vec<_> = objects
+            .into_iter()
+            .filter(|(id, _)| !self.is_known(id.as_str()))
+            .collect();
+        for (id, content) in missing {
+            self.put_one(id, content).await?;
+        }
+        Ok(())
+    }
+
+    async fn put_one(&self, id: ObjectId, content: Content) -> Result<(), StoreError> {
+        let (pieces, mut queue) = tokio::sync::mpsc::channel::<(ObjectId, Bytes)>(2);
+        let store = self.clone();
+        let split = tokio::task::spawn_blocking(move || {
+            let mut keep = |id: &ObjectId, bytes: &[u8]| {
+                if store.is_known(id.as_str()) {
+                    return Ok(());
+                }
+                pieces
+                    .blocking_send((id.clone(), Bytes::copy_from_slice(bytes)))
+                    .map_err(io::Error::other)
+            };
+            match content {
+                Content::Bytes(bytes) => split(&mut bytes.as_slice(), &mut keep),
+                Content::File(path) => split(&mut std::fs::File::open(path)?, &mut keep),
+            }
+        });
+        let sent = futures_util::stream::poll_fn(|context| queue.poll_recv(context))
+            .map(|(piece, bytes)| self.send(piece, bytes))
+            .buffer_unordered(IN_FLIGHT)
+            .try_collect::<Vec<ObjectId>>()
+            .await;
+        // Ends the splitting if sending has failed.
+        drop(queue);
+        let whole = split.await.map_err(io::Error::other)?;
+        let pieces = sent?;
+        if whole? != id {
+            return Err(io::Error::other("a file changed while it was read").into());
+        }
+        if let Some(known) = self.known().as_mut() {
+            known.extend(pieces.into_iter().map(String::from));
+            known.insert(id.into());
+        }
+        Ok(())
+    }
+
+    async fn send(&self, id: ObjectId, bytes: Bytes) -> Result<ObjectId, StoreError> {
+        let length = bytes.len() as u64;
+        let subject = self.names.object(id.as_str());
+        let sent = self.context.publish(subject, bytes).await;
+        let acknowledged = sent.map_err(store_error)?.await;
+        match acknowledged {
+            Ok(_) => {}
+            Err(error) => return Err(store_error(error)),
+        }
+        self.sent.fetch_add(length, Ordering::Relaxed);
+        Ok(id)
+    }
+
+    /// Brings objects to this machine's disk, with all their pieces.
+    pub async fn fetch(&self, ids: Vec<ObjectId>, cache: &ObjectCache) -> Result<(), StoreError> {
+        let mut wanted = ids;
+        while !wanted.is_empty() {
+            let mut lists = Vec::new();
+            let mut pieces = HashSet::new();
+            for id in wanted.drain(..) {
+                match id.list() {
+                    Some(list) if !cache.has(&id) => lists.push(list),
+                    Some(_) => {}
+                    None => {
+                        pieces.insert(id);
+                    }
+                }
+            }
+            futures_util::stream::iter(pieces.into_iter().filter(|id| !cache.has(id)))
+                .map(|id| self.get(id, cache))
+                .buffer_unordered(IN_FLIGHT)
+                .try_collect::<Vec<()>>()
+                .await?;
+            for list in lists {
+                Box::pin(self.fetch(vec![list.clone()], cache)).await?;
+                wanted.extend(listed(&cache.read(&list)?)?);
+            }
+        }
+        Ok(())
+    }
+
+    async fn get(&self, id: ObjectId, cache: &ObjectCache) -> Result<(), StoreError> {
+        let subject = self.names.object(id.as_str());
+        let mut wait = Duration::from_millis(20);
+        for _ in 0..GET_TRIES {
+            match self.stream.direct_get_last_for_subject(subject.as_str()).await {
+                Ok(message) => {
+                    self.received
+                        .fetch_add(message.payload.len() as u64, Ordering::Relaxed);
+                    return Ok(cache.put(&id, &message.payload)?);
+                }
+                Err(error) if error.kind() == stream::DirectGetErrorKind::NotFound => {}
+                Err(error) => return Err(unavailable(error)),
+            }
+            sleep(wait).await;
+            wait *= 2;
+        }
+        Err(StoreError::Missing(id))
+    }
+}
+
+fn unavailable(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}
+
+fn store_error(error: jetstream::context::PublishError) -> StoreError {
+    let text = error.to_string();
+    let full = [ErrorCode::STREAM_STORE_FAILED, ErrorCode::ACCOUNT_RESOURCES_EXCEEDED];
+    let source = std::error::Error::source(&error);
+    let inner = source.and_then(|source| source.downcast_ref::<jetstream::Error>());
+    if inner.is_some_and(|inner| full.contains(&inner.error_code())) || text.contains("maximum bytes exceeded") {
+        StoreError::Full(text)
+    } else {
+        StoreError::Unavailable(text)
+    }
+}

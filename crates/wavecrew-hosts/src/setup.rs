@@ -1,0 +1,117 @@
+//! The streams and buckets of a project: made by whoever comes first.
+
+use crate::objects::MAX_AGE;
+use async_nats::jetstream::kv::Store;
+use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy};
+use async_nats::jetstream::{self, kv};
+use std::time::Duration;
+use wavecrew_remote::connect::{ConnectError, Connection};
+use wavecrew_remote::names::Names;
+
+/// How long messages and leases wait for somebody who takes them.
+const KEPT: Duration = Duration::from_hours(24 * 7);
+/// A host that says nothing for this long is no longer listed.
+const HOSTS_KEPT: Duration = Duration::from_hours(1);
+/// Messages with the same id within this time are one.
+const DUPLICATES: Duration = Duration::from_mins(10);
+
+/// The buckets of a project.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    pub hosts: Store,
+    pub leases: Store,
+}
+
+/// Makes what is missing and opens it. What exists stays as it is: an administrator may have set limits.
+pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buckets, ConnectError> {
+    let context = &connection.jetstream;
+    let replicas = replicas(connection);
+    let base = stream::Config {
+        num_replicas: replicas,
+        max_age: KEPT,
+        duplicate_window: DUPLICATES,
+        allow_direct: true,
+        discard: DiscardPolicy::New,
+        ..stream::Config::default()
+    };
+    let streams = [
+        (names.work_stream(), names.all_work(), RetentionPolicy::WorkQueue),
+        (names.result_stream(), names.all_results(), RetentionPolicy::WorkQueue),
+        (names.object_stream(), names.all_objects(), RetentionPolicy::Limits),
+    ];
+    for (name, subject, retention) in streams {
+        let is_objects = retention == RetentionPolicy::Limits;
+        let config = stream::Config {
+            name: name.clone(),
+            subjects: vec![subject],
+            retention,
+            max_age: if is_objects { MAX_AGE } else { KEPT },
+            max_messages_per_subject: if is_objects { 1 } else { -1 },
+            discard: if is_objects { DiscardPolicy::Old } else { DiscardPolicy::New },
+            ..base.clone()
+        };
+        make_stream(context, config).await?;
+    }
+    let bucket = |bucket: String, max_age| kv::Config {
+        bucket,
+        history: 1,
+        max_age,
+        num_replicas: replicas,
+        ..kv::Config::default()
+    };
+    Ok(Buckets {
+        hosts: make_bucket(context, bucket(names.host_bucket(), HOSTS_KEPT)).await?,
+        leases: make_bucket(context, bucket(names.lease_bucket(), KEPT)).await?,
+    })
+}
+
+/// Three copies in a cluster of three or more.
+fn replicas(connection: &Connection) -> usize {
+    let info = connection.client.server_info();
+    // The server names itself, too, if it is in a cluster.
+    if info.cluster.is_some() && info.connect_urls.len() >= 3 {
+        3
+    } else {
+        1
+    }
+}
+
+async fn make_stream(context: &jetstream::Context, config: stream::Config) -> Result<(), ConnectError> {
+    if context.get_stream(&config.name).await.is_ok() {
+        return Ok(());
+    }
+    let what = format!("create the stream {}", config.name);
+    match context.get_or_create_stream(config).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(failed(&what, &error)),
+    }
+}
+
+async fn make_bucket(context: &jetstream::Context, config: kv::Config) -> Result<Store, ConnectError> {
+    if let Ok(store) = context.get_key_value(&config.bucket).await {
+        return Ok(store);
+    }
+    let (name, what) = (config.bucket.clone(), format!("create the bucket {}", config.bucket));
+    match context.create_key_value(config).await {
+        Ok(store) => Ok(store),
+        // Somebody else made it at the same time.
+        Err(error) => match context.get_key_value(name).await {
+            Ok(store) => Ok(store),
+            Err(_) => Err(failed(&what, &error)),
+        },
+    }
+}
+
+fn failed(what: &str, error: &(dyn std::error::Error + 'static)) -> ConnectError {
+    let mut source = Some(error);
+    while let Some(current) = source {
+        if let Some(inner) = current.downcast_ref::<jetstream::Error>() {
+            return ConnectError::from_jetstream(what, inner);
+        }
+        source = current.source();
+    }
+    ConnectError::JetStream {
+        what: "make its streams and buckets",
+        reason: format!("{what}: {error}"),
+    }
+}
