@@ -79,7 +79,12 @@ pub fn run(folder: &Path, args: &[&str]) -> io::Result<String> {
         return Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned());
     }
     let reason = String::from_utf8_lossy(&done.stderr);
-    let reason = reason.trim().lines().last().unwrap_or("no reason given").to_owned();
+    let reason = reason
+        .trim()
+        .lines()
+        .last()
+        .unwrap_or("no reason given")
+        .to_owned();
     let what = args.first().copied().unwrap_or_default();
     Err(io::Error::other(format!("git {what} failed: {reason}")))
 }

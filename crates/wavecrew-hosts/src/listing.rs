@@ -32,7 +32,9 @@ pub async fn list(settings: &ConnectionSettings, project: &str) -> Result<Vec<Li
         return Ok(hosts);
     };
     while let Some(Ok(key)) = keys.next().await {
-        let Ok(Some(entry)) = store.entry(key).await else { continue };
+        let Ok(Some(entry)) = store.entry(key).await else {
+            continue;
+        };
         if entry.operation != Operation::Put {
             continue;
         }

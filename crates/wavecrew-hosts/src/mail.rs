@@ -51,6 +51,10 @@ fn is_permanent(error: &jetstream::context::PublishError) -> bool {
     let too_large = error.kind() == jetstream::context::PublishErrorKind::MaxPayloadExceeded;
     too_large
         || inner.is_some_and(|inner| {
-            [ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM, ErrorCode::STREAM_SEALED].contains(&inner.error_code())
+            [
+                ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM,
+                ErrorCode::STREAM_SEALED,
+            ]
+            .contains(&inner.error_code())
         })
 }

@@ -102,8 +102,7 @@ fn continues_before(before: &[u8]) -> bool {
 /// A full stop ends a sentence or goes on with an extension.
 fn continues_after(after: &[u8]) -> bool {
     match after {
-        [b'.', next, ..] => is_name(*next),
-        [next, ..] => is_name(*next),
+        [b'.', next, ..] | [next, ..] => is_name(*next),
         [] => false,
     }
 }
@@ -120,7 +119,8 @@ mod tests {
             ("/usr/bin/wavecrew".into(), "/opt/wavecrew".into()),
             ("/".into(), "/never".into()),
         ]);
-        let text = "see /a/pro/x.rs, \"/a/pro\", /a/pro. /a/pro2 /x/a/pro /a/pro.bak PATH=/a/pro:/usr/bin/wavecrew";
+        let text =
+            "see /a/pro/x.rs, \"/a/pro\", /a/pro. /a/pro2 /x/a/pro /a/pro.bak PATH=/a/pro:/usr/bin/wavecrew";
         let there = map.text(text);
         assert_eq!(
             there,

@@ -36,8 +36,16 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
     };
     let streams = [
         (names.work_stream(), names.all_work(), RetentionPolicy::WorkQueue),
-        (names.result_stream(), names.all_results(), RetentionPolicy::WorkQueue),
-        (names.object_stream(), names.all_objects(), RetentionPolicy::Limits),
+        (
+            names.result_stream(),
+            names.all_results(),
+            RetentionPolicy::WorkQueue,
+        ),
+        (
+            names.object_stream(),
+            names.all_objects(),
+            RetentionPolicy::Limits,
+        ),
     ];
     for (name, subject, retention) in streams {
         let is_objects = retention == RetentionPolicy::Limits;
@@ -47,7 +55,11 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
             retention,
             max_age: if is_objects { MAX_AGE } else { KEPT },
             max_messages_per_subject: if is_objects { 1 } else { -1 },
-            discard: if is_objects { DiscardPolicy::Old } else { DiscardPolicy::New },
+            discard: if is_objects {
+                DiscardPolicy::Old
+            } else {
+                DiscardPolicy::New
+            },
             ..base.clone()
         };
         make_stream(context, config).await?;
@@ -91,7 +103,10 @@ async fn make_bucket(context: &jetstream::Context, config: kv::Config) -> Result
     if let Ok(store) = context.get_key_value(&config.bucket).await {
         return Ok(store);
     }
-    let (name, what) = (config.bucket.clone(), format!("create the bucket {}", config.bucket));
+    let (name, what) = (
+        config.bucket.clone(),
+        format!("create the bucket {}", config.bucket),
+    );
     match context.create_key_value(config).await {
         Ok(store) => Ok(store),
         // Somebody else made it at the same time.

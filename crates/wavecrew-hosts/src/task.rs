@@ -121,8 +121,12 @@ pub fn is_shared(path: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum StdinSource {
-    Text { text: String },
-    Object { id: ObjectId },
+    Text {
+        text: String,
+    },
+    Object {
+        id: ObjectId,
+    },
     /// Comes in messages.
     Messages,
 }

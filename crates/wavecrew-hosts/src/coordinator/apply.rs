@@ -22,7 +22,8 @@ pub(super) async fn bring_back(
     confinement: Option<Arc<Confinement>>,
 ) -> Result<Vec<String>, String> {
     let (store, cache) = (&shared.store, &shared.cache);
-    let failed = |error: &dyn std::fmt::Display| format!("the results from host {host} cannot be read: {error}");
+    let failed =
+        |error: &dyn std::fmt::Display| format!("the results from host {host} cannot be read: {error}");
     store
         .fetch(vec![id.clone()], cache)
         .await
@@ -40,10 +41,7 @@ pub(super) async fn bring_back(
         }
     }
     wanted.extend(brought.git.iter().map(|git| git.bundle.clone()));
-    store
-        .fetch(wanted, cache)
-        .await
-        .map_err(|error| failed(&error))?;
+    store.fetch(wanted, cache).await.map_err(|error| failed(&error))?;
     let (shared, roots, host) = (Arc::clone(shared), roots.to_vec(), host.to_owned());
     tokio::task::spawn_blocking(move || apply(&shared, brought, &roots, &host, confinement.as_deref()))
         .await
@@ -82,7 +80,9 @@ fn apply(
         });
         if known && may {
             if let Err(error) = take_commits(back, &shared.cache, &shared.files.temp_file()?) {
-                notes.push(format!("The commits of host {host} could not be taken over: {error}"));
+                notes.push(format!(
+                    "The commits of host {host} could not be taken over: {error}"
+                ));
             }
         } else {
             refused.push("commits".to_owned());
@@ -116,7 +116,16 @@ fn take_commits(back: &GitBack, cache: &ObjectCache, file: &tempfile::NamedTempF
         let message = "Merge the work of another host";
         git::run(
             top,
-            &["commit-tree", &tree, "-p", &ours, "-p", &back.commit, "-m", message],
+            &[
+                "commit-tree",
+                &tree,
+                "-p",
+                &ours,
+                "-p",
+                &back.commit,
+                "-m",
+                message,
+            ],
         )?
     };
     let mut args = vec!["update-ref", "HEAD", target.as_str()];
@@ -127,7 +136,11 @@ fn take_commits(back: &GitBack, cache: &ObjectCache, file: &tempfile::NamedTempF
         Some(now) => git::run(top, &["diff", "--name-only", "-z", now, &target])?,
         None => String::new(),
     };
-    let paths: Vec<PathBuf> = paths.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+    let paths: Vec<PathBuf> = paths
+        .split('\0')
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .collect();
     let texts: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
     let mut args = vec!["reset", "-q"];
     if texts.len() < 1000 && now.is_some() {

@@ -93,7 +93,10 @@ impl Directory {
             .filter_map(|known| {
                 let busy = known.announced.busy.max(known.ours);
                 let free = known.announced.slots.checked_sub(busy).filter(|free| *free > 0)?;
-                Some((u64::from(free) * 1000 / u64::from(known.announced.slots.max(1)), known))
+                Some((
+                    u64::from(free) * 1000 / u64::from(known.announced.slots.max(1)),
+                    known,
+                ))
             })
             .max_by_key(|(share, _)| *share)
             .map(|(_, known)| known.announced.host.clone())
@@ -121,7 +124,10 @@ impl Directory {
     /// Which hosts there are and why none fits.
     pub fn reasons(&self, wanted: &Wanted) -> String {
         let mut text = match &wanted.label {
-            Some(label) => format!("no host fits a worker with agent {} and label {label}", wanted.agent),
+            Some(label) => format!(
+                "no host fits a worker with agent {} and label {label}",
+                wanted.agent
+            ),
             None => format!("no host fits a worker with agent {}", wanted.agent),
         };
         if self.hosts.is_empty() {
@@ -223,7 +229,11 @@ mod tests {
     #[test]
     fn the_reasons_name_every_host() {
         let mut hosts = Directory::default();
-        assert!(hosts.reasons(&wanted("codex", None)).ends_with("there are no hosts"));
+        assert!(
+            hosts
+                .reasons(&wanted("codex", None))
+                .ends_with("there are no hosts")
+        );
         hosts.announced(host("a", 1, 0));
         let mut old = host("b", 1, 0);
         old.program = "0.0.1".to_owned();

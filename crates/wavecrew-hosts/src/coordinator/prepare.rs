@@ -71,14 +71,14 @@ impl RunFiles {
         store: &ObjectStore,
     ) -> Result<(Vec<Root>, Option<GitState>), PrepareError> {
         let (files, facts) = (Arc::clone(self), facts.clone());
-        let looked = tokio::task::spawn_blocking(move || files.look(&facts, prompt))
+        let looked = tokio::task::spawn_blocking(move || files.look(&facts, prompt.as_deref()))
             .await
             .map_err(io::Error::other)??;
         store.put(looked.objects).await?;
         Ok((looked.roots, looked.git))
     }
 
-    fn look(&self, facts: &WorkerFacts, prompt: Option<PathBuf>) -> Result<Looked, PrepareError> {
+    fn look(&self, facts: &WorkerFacts, prompt: Option<&Path>) -> Result<Looked, PrepareError> {
         let mut looked = Looked {
             roots: Vec::new(),
             objects: Vec::new(),
@@ -89,7 +89,7 @@ impl RunFiles {
         }
         let relative = SessionPaths::relative();
         let mut also = vec![relative.team_file(), relative.plan_file()];
-        let prompt = prompt.as_deref().and_then(|path| path.strip_prefix(self.session.path()).ok());
+        let prompt = prompt.and_then(|path| path.strip_prefix(self.session.path()).ok());
         also.extend(prompt.map(Path::to_owned));
         self.add(&mut looked, RootKind::Session, self.session.path(), also)?;
         let inbox = self.session.inbox(facts.number);
@@ -102,7 +102,9 @@ impl RunFiles {
         }
         let top = facts.worktree.clone().or_else(|| {
             let mut above = self.project.ancestors();
-            above.find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+            above
+                .find(|folder| folder.join(".git").exists())
+                .map(Path::to_owned)
         });
         // A repository above the project is not the worker's.
         let top = top.filter(|top| facts.worktree.is_some() || *top == self.project);

@@ -11,8 +11,8 @@ use crate::mail;
 use crate::objects::{Content, ObjectCache, ObjectId, ObjectStore};
 use crate::setup::{Buckets, open_project};
 use crate::task::{Details, SandboxFacts, StdinSource};
-use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::consumer::AckPolicy;
+use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::kv::{Entry, Operation};
 use async_nats::jetstream::{self, Message};
 use bytes::Bytes;
@@ -202,7 +202,8 @@ impl Coordinator {
         let store = ObjectStore::open(&connection.jetstream, &names)
             .await
             .map_err(|error| text(&error))?;
-        let cache = ObjectCache::open(&session.cache_folder().join("objects")).map_err(|error| text(&error))?;
+        let cache =
+            ObjectCache::open(&session.cache_folder().join("objects")).map_err(|error| text(&error))?;
         let files = RunFiles::new(&facts.project, &session, facts.settings.include.clone());
         let shared = Arc::new(Shared {
             store,
@@ -273,7 +274,14 @@ impl Coordinator {
             ..pull::Config::default()
         };
         loop {
-            match consume(&self.connection.jetstream, &self.names.result_stream(), &name, config.clone()).await {
+            match consume(
+                &self.connection.jetstream,
+                &self.names.result_stream(),
+                &name,
+                config.clone(),
+            )
+            .await
+            {
                 Some(messages) => return messages,
                 None => tokio::time::sleep(Duration::from_secs(1)).await,
             }
@@ -296,7 +304,14 @@ impl Coordinator {
         } = spawn;
         let (pipe, queue) = unbounded_channel();
         let confined = confinement.is_some();
-        tokio::spawn(carry(key, stdout, stderr, confinement, queue, Arc::clone(&self.shared)));
+        tokio::spawn(carry(
+            key,
+            stdout,
+            stderr,
+            confinement,
+            queue,
+            Arc::clone(&self.shared),
+        ));
         let prompt = env_set
             .iter()
             .find(|(name, _)| name == OsStr::new("WAVECREW_PROMPT_FILE"))
@@ -335,9 +350,11 @@ impl Coordinator {
         tokio::spawn(async move {
             let prepared = shared.files.prepare(&facts, prompt, &shared.store).await;
             let ready = match prepared {
-                Ok((roots, git)) => stdin_source(&shared.store, stdin)
-                    .await
-                    .map(|stdin| Ready { roots, git, stdin }),
+                Ok((roots, git)) => {
+                    stdin_source(&shared.store, stdin)
+                        .await
+                        .map(|stdin| Ready { roots, git, stdin })
+                }
                 Err(error) => Err(error),
             };
             let _ = shared.news.send(News::Prepared { key, ready });
@@ -345,10 +362,12 @@ impl Coordinator {
     }
 
     fn close(&mut self, key: u64, grace: Duration) {
-        let Some(turn) = self.turns.get_mut(&key) else { return };
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         turn.closing = Some(grace);
         match &turn.stage {
-            Stage::Preparing => {}
+            Stage::Preparing | Stage::Ending(_) => {}
             Stage::Waiting { .. } => self.exited(key, ProcessExit::Signal(15), 0),
             Stage::Offered(offer) | Stage::Running(offer) => {
                 let message = ToHost::Close {
@@ -363,7 +382,6 @@ impl Coordinator {
                     self.take_back(key);
                 }
             }
-            Stage::Ending(_) => {}
         }
     }
 
@@ -413,14 +431,18 @@ impl Coordinator {
     }
 
     fn prepared(&mut self, key: u64, ready: Result<Ready, PrepareError>) {
-        let Some(turn) = self.turns.get_mut(&key) else { return };
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         if turn.closing.is_some() {
             return self.exited(key, ProcessExit::Signal(15), 0);
         }
         match ready {
             Ok(ready) => {
                 turn.ready = Some(ready);
-                turn.stage = Stage::Waiting { since: Instant::now() };
+                turn.stage = Stage::Waiting {
+                    since: Instant::now(),
+                };
                 self.place(key);
             }
             Err(error) => self.spawn_failed(key, error.to_string(), matches!(error, PrepareError::Store(_))),
@@ -429,7 +451,9 @@ impl Coordinator {
 
     /// Offers a turn to a host, if one has room.
     fn place(&mut self, key: u64) {
-        let Some(turn) = self.turns.get_mut(&key) else { return };
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         let attempt = (turn.facts.task.clone(), turn.facts.attempt);
         let home = self.homes.get(&attempt).cloned();
         let mut hosts = lock(&self.hosts);
@@ -651,7 +675,9 @@ impl Coordinator {
         });
         if let Some((key, token)) = found {
             let revision = entry.revision;
-            self.with_lease(key, &token, |lease, now| lease.seen(Some((revision, record)), now));
+            self.with_lease(key, &token, |lease, now| {
+                lease.seen(Some((revision, record)), now)
+            });
         }
     }
 
@@ -739,7 +765,9 @@ impl Coordinator {
         let Some(key) = self.tokens.get(&attempt.token).copied() else {
             return;
         };
-        let Some(turn) = self.turns.get_mut(&key) else { return };
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         match from {
             FromHost::Accepted { .. } | FromHost::Unknown => {}
             FromHost::Refused { reason, .. } => self.refused(key, &reason),
@@ -779,7 +807,9 @@ impl Coordinator {
                 });
                 let stage = std::mem::replace(&mut turn.stage, Stage::Preparing);
                 turn.stage = match stage {
-                    Stage::Offered(offer) | Stage::Running(offer) | Stage::Ending(offer) => Stage::Ending(offer),
+                    Stage::Offered(offer) | Stage::Running(offer) | Stage::Ending(offer) => {
+                        Stage::Ending(offer)
+                    }
                     other @ (Stage::Preparing | Stage::Waiting { .. }) => other,
                 };
                 // The key of the lease says that it is over; nobody has to renew it.
@@ -794,7 +824,9 @@ impl Coordinator {
     }
 
     fn refused(&mut self, key: u64, reason: &Refusal) {
-        let Some(turn) = self.turns.get_mut(&key) else { return };
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         let Some(host) = turn.offer().map(|offer| offer.host.clone()) else {
             return;
         };
@@ -854,13 +886,19 @@ impl Coordinator {
     }
 
     fn spawned(&mut self, key: u64, pid: i32, start_time: u64) {
-        let Some(turn) = self.turns.get_mut(&key) else { return };
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         let stage = std::mem::replace(&mut turn.stage, Stage::Preparing);
         turn.stage = match stage {
             Stage::Offered(offer) => Stage::Running(offer),
-            other @ (Stage::Preparing | Stage::Waiting { .. } | Stage::Running(_) | Stage::Ending(_)) => other,
+            other @ (Stage::Preparing | Stage::Waiting { .. } | Stage::Running(_) | Stage::Ending(_)) => {
+                other
+            }
         };
-        let Stage::Running(offer) = &turn.stage else { return };
+        let Stage::Running(offer) = &turn.stage else {
+            return;
+        };
         if let Some(fd) = turn.input.take() {
             let (outbox, token, number) = (offer.outbox.clone(), offer.token.clone(), turn.facts.turn);
             tokio::spawn(feed(fd, outbox, token, number));
@@ -941,7 +979,9 @@ fn attempt_of(from: &FromHost) -> Option<&AttemptToken> {
 
 fn wire_turn(facts: &RunFacts, turn: &Turn, offer: &Offer) -> WireTurn {
     let ready = turn.ready.clone();
-    let stdin = ready.as_ref().map_or(StdinSource::Messages, |ready| ready.stdin.clone());
+    let stdin = ready
+        .as_ref()
+        .map_or(StdinSource::Messages, |ready| ready.stdin.clone());
     let text = |text: &OsStr| text.to_string_lossy().into_owned();
     let mut env_set: Vec<(String, String)> = turn
         .command
@@ -961,7 +1001,10 @@ fn wire_turn(facts: &RunFacts, turn: &Turn, offer: &Offer) -> WireTurn {
         session: facts.session.clone(),
         program: facts.settings.program.clone(),
         cwd: turn.command.cwd.clone(),
-        roots: ready.as_ref().map(|ready| ready.roots.clone()).unwrap_or_default(),
+        roots: ready
+            .as_ref()
+            .map(|ready| ready.roots.clone())
+            .unwrap_or_default(),
         stdin,
         git: ready.and_then(|ready| ready.git),
         sandbox: SandboxFacts::of(&facts.sandbox, &turn.facts.role),

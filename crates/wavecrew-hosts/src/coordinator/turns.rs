@@ -45,7 +45,9 @@ pub(super) struct Turn {
 pub(super) enum Stage {
     Preparing,
     /// No host yet; not to be offered before this time.
-    Waiting { since: Instant },
+    Waiting {
+        since: Instant,
+    },
     Offered(Offer),
     Running(Offer),
     /// The process has ended; its files are on the way.

@@ -15,9 +15,13 @@ use wavecrew_session::worker_file::remove_any;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    Put { entry: Entry },
+    Put {
+        entry: Entry,
+    },
     /// Of a file that several workers add lines to: only what is new.
-    Append { id: ObjectId },
+    Append {
+        id: ObjectId,
+    },
     Remove,
 }
 
@@ -50,7 +54,11 @@ impl Changes {
     ) -> io::Result<Vec<String>> {
         let mut refused = Vec::new();
         // Removals first, what is deepest first: a file may have become a folder, and the other way round.
-        let removals = self.0.iter().rev().filter(|(_, change)| **change == Change::Remove);
+        let removals = self
+            .0
+            .iter()
+            .rev()
+            .filter(|(_, change)| **change == Change::Remove);
         let rest = self.0.iter().filter(|(_, change)| **change != Change::Remove);
         for (name, change) in removals.chain(rest) {
             let path = root.join(name);
@@ -72,7 +80,10 @@ impl Changes {
 }
 
 fn is_inside(name: &str) -> bool {
-    !name.is_empty() && name.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git"))
+    !name.is_empty()
+        && name
+            .split('/')
+            .all(|part| !matches!(part, "" | "." | ".." | ".git"))
 }
 
 /// Whether a folder below `root` can be reached without following a link.
@@ -164,7 +175,14 @@ mod tests {
             executable: false,
             size: 4,
         };
-        let names = ["../x", "/etc/x", "way-out/x", ".git/hooks/x", "locked/x", "a/../../x"];
+        let names = [
+            "../x",
+            "/etc/x",
+            "way-out/x",
+            ".git/hooks/x",
+            "locked/x",
+            "a/../../x",
+        ];
         let changes = Changes(
             names
                 .iter()

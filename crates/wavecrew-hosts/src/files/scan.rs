@@ -61,14 +61,19 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
             .require_git(false)
             .parents(false)
             .follow_links(false)
-            .filter_entry(move |entry| entry.file_name() != ".git" && !without.iter().any(|path| path == entry.path()));
+            .filter_entry(move |entry| {
+                entry.file_name() != ".git" && !without.iter().any(|path| path == entry.path())
+            });
         for entry in walk.build() {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => match error.into_io_error() {
                     // Gone in the meantime, or not ours to read: locally, a worker could not read it either.
                     Some(error)
-                        if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) =>
+                        if matches!(
+                            error.kind(),
+                            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+                        ) =>
                     {
                         continue;
                     }
@@ -86,9 +91,11 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
             }
             if ignored {
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                let wanted = included
-                    .as_ref()
-                    .is_some_and(|patterns| patterns.matched_path_or_any_parents(entry.path(), is_folder).is_ignore());
+                let wanted = included.as_ref().is_some_and(|patterns| {
+                    patterns
+                        .matched_path_or_any_parents(entry.path(), is_folder)
+                        .is_ignore()
+                });
                 if !wanted {
                     continue;
                 }
@@ -130,7 +137,14 @@ fn add(root: &Path, path: &Path, hashes: &mut HashCache, found: &mut Scanned) ->
         }
         // A pipe, a socket or a device; or gone in the meantime; or not ours to read.
         Ok(None) => Ok(()),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
         Err(source) => Err(ScanError::Read {
             path: path.to_owned(),
             source,

@@ -17,7 +17,9 @@ pub enum Entry {
         size: u64,
     },
     /// A symbolic link, with what it says.
-    Link { to: String },
+    Link {
+        to: String,
+    },
     Folder,
 }
 
@@ -164,7 +166,9 @@ mod tests {
             ("empty", Entry::Folder),
             ("link", Entry::Link { to: "a/b".into() }),
         ];
-        snapshot.0.extend(entries.map(|(path, entry)| (path.to_owned(), entry)));
+        snapshot
+            .0
+            .extend(entries.map(|(path, entry)| (path.to_owned(), entry)));
         let (root, objects) = snapshot.objects();
         let memory = Memory(objects.iter().cloned().collect());
         assert_eq!(Snapshot::load(&root, &memory).unwrap(), snapshot);

@@ -108,7 +108,9 @@ pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn set_past(file: &File) -> io::Result<()> {
-    let time = SystemTime::now().checked_sub(PAST).unwrap_or(SystemTime::UNIX_EPOCH);
+    let time = SystemTime::now()
+        .checked_sub(PAST)
+        .unwrap_or(SystemTime::UNIX_EPOCH);
     file.set_times(FileTimes::new().set_modified(time))
 }
 
@@ -126,7 +128,9 @@ fn remove_surplus(root: &Path, folder: &str, wanted: &Snapshot, kept: &[&str]) -
         match path {
             Some(path) if folder.is_empty() && kept.contains(&path.as_str()) => {}
             Some(path) => match wanted.0.get(&path) {
-                Some(Entry::Folder) if entry.file_type()?.is_dir() => remove_surplus(root, &path, wanted, kept)?,
+                Some(Entry::Folder) if entry.file_type()?.is_dir() => {
+                    remove_surplus(root, &path, wanted, kept)?;
+                }
                 Some(Entry::Folder | Entry::Link { .. } | Entry::File { .. }) => {}
                 None => remove_any(&entry.path()),
             },

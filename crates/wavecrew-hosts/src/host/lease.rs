@@ -22,10 +22,11 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub fn start(store: Store, key: String, terms: Terms, host: String, boot: String, turn: u32) -> Self {
+    /// `holder` is a name that nobody used before.
+    pub fn start(store: Store, key: String, terms: Terms, host: String, holder: String, turn: u32) -> Self {
         let (news_out, news) = unbounded_channel();
         let (released, released_in) = unbounded_channel();
-        tokio::spawn(keep(store, key, terms, host, boot, turn, news_out, released_in));
+        tokio::spawn(keep(store, key, terms, host, holder, turn, news_out, released_in));
         Self { news, released }
     }
 
@@ -36,7 +37,7 @@ impl Keeper {
 }
 
 enum Answer {
-    Written(u64, Written),
+    Written(LeaseRecord, Written),
     Found(Result<Option<(u64, LeaseRecord)>, ()>),
 }
 
@@ -46,7 +47,7 @@ async fn keep(
     key: String,
     terms: Terms,
     host: String,
-    boot: String,
+    holder: String,
     turn: u32,
     news: UnboundedSender<LeaseNews>,
     mut released: UnboundedReceiver<()>,
@@ -54,7 +55,7 @@ async fn keep(
     let start = Instant::now();
     let now = || -> Moment { start.elapsed() };
     let (answers, mut answers_in) = unbounded_channel();
-    let (mut lease, mut actions) = HostLease::ask(terms, &host, &boot, turn, now());
+    let (mut lease, mut actions) = HostLease::ask(terms, &host, &holder, turn, now());
     loop {
         for action in std::mem::take(&mut actions) {
             let (store, key, answers) = (store.clone(), key.clone(), answers.clone());
@@ -62,7 +63,7 @@ async fn keep(
                 HostAction::Write { expected, record } => {
                     tokio::spawn(async move {
                         let written = lease_keys::write(&store, &key, expected, &record).await;
-                        let _ = answers.send(Answer::Written(expected, written));
+                        let _ = answers.send(Answer::Written(record, written));
                     });
                 }
                 HostAction::Read => {
@@ -80,11 +81,13 @@ async fn keep(
                 }
             }
         }
-        let wait = lease.next_tick().map_or(Duration::from_secs(3600), |at| at.saturating_sub(now()));
+        let wait = lease
+            .next_tick()
+            .map_or(Duration::from_hours(1), |at| at.saturating_sub(now()));
         actions = tokio::select! {
             Some(answer) = answers_in.recv() => match answer {
-                Answer::Written(expected, Written::Done { revision }) => lease.written(expected, revision, now()),
-                Answer::Written(expected, Written::Conflict) => lease.conflict(expected),
+                Answer::Written(record, Written::Done { revision }) => lease.written(&record, revision, now()),
+                Answer::Written(record, Written::Conflict) => lease.conflict(&record),
                 Answer::Found(Ok(found)) => lease.found(found, now()),
                 Answer::Written(_, Written::Unknown) | Answer::Found(Err(())) => lease.tick(now()),
             },

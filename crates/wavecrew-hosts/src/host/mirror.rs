@@ -71,7 +71,11 @@ pub(super) async fn fetch(files: &HostFiles, details: &Details) -> Result<(), St
     }
     if let Some(git) = &details.git {
         let repository = repository(files, details);
-        if git.commit.as_ref().is_some_and(|commit| !git::has_commit(&repository, commit)) {
+        if git
+            .commit
+            .as_ref()
+            .is_some_and(|commit| !git::has_commit(&repository, commit))
+        {
             let bundles = git.bundles.iter().map(|(id, _)| id.clone()).collect();
             store.fetch(bundles, cache).await?;
         }
@@ -93,12 +97,7 @@ fn repository(files: &HostFiles, details: &Details) -> PathBuf {
 
 impl Mirror {
     /// Makes the folders of a slot look like the coordinator's. Blocks.
-    pub fn make(
-        files: &HostFiles,
-        slot: &Slot,
-        details: &Details,
-        program: &Path,
-    ) -> io::Result<Self> {
+    pub fn make(files: &HostFiles, slot: &Slot, details: &Details, program: &Path) -> io::Result<Self> {
         let folder = slot_folder(files, slot.number, details);
         let project = folder.join(details.project.file_name().unwrap_or("project".as_ref()));
         let mut pairs = vec![
@@ -178,7 +177,10 @@ impl Mirror {
             let after = scan(&path, &selection, &mut hashes).map_err(io::Error::other)?;
             let mut changes = Changes::between(before, &after.snapshot);
             for (name, change) in &mut changes.0 {
-                let Change::Put { entry: Entry::File { id, size, .. } } = change else {
+                let Change::Put {
+                    entry: Entry::File { id, size, .. },
+                } = change
+                else {
                     continue;
                 };
                 let file = path.join(name.as_str());
@@ -239,7 +241,9 @@ fn remove_other_sessions(session: &Path) {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }
 
 /// What was added to the end of a file, if its beginning is as it was.
@@ -281,7 +285,9 @@ fn prepare_repository(
         let alternates = project.join(".git/objects/info/alternates");
         fs::write(alternates, format!("{}\n", shared.join("objects").display()))?;
     }
-    let Some(commit) = &state.commit else { return Ok(()) };
+    let Some(commit) = &state.commit else {
+        return Ok(());
+    };
     if top == project {
         if git::head(top) == Some((Some(commit.clone()), state.branch.clone())) {
             return Ok(());
@@ -303,7 +309,10 @@ fn prepare_repository(
     let _ = git::run(project, &["worktree", "prune"]);
     git::run(project, &["update-ref", "--no-deref", "HEAD", commit])?;
     let path = top.to_string_lossy();
-    let branch = state.branch.as_deref().and_then(|name| name.strip_prefix("refs/heads/"));
+    let branch = state
+        .branch
+        .as_deref()
+        .and_then(|name| name.strip_prefix("refs/heads/"));
     let mut args = vec!["worktree", "add", "-f", "--no-checkout"];
     match branch {
         Some(branch) => args.extend(["-B", branch]),
@@ -322,7 +331,11 @@ fn take_bundles(shared: &Path, state: &GitState, cache: &ObjectCache) -> io::Res
         fs::create_dir_all(shared)?;
         git::run(shared, &["init", "-q", "--bare"])?;
     }
-    if state.commit.as_ref().is_none_or(|commit| git::has_commit(shared, commit)) {
+    if state
+        .commit
+        .as_ref()
+        .is_none_or(|commit| git::has_commit(shared, commit))
+    {
         return Ok(());
     }
     for (id, tip) in &state.bundles {

@@ -51,7 +51,11 @@ impl Unanswered {
 }
 
 /// Listens for the worker with this token; ends when the handle is aborted.
-pub(super) fn listen(socket: &Path, token: String, asked: UnboundedSender<Asked>) -> io::Result<JoinHandle<()>> {
+pub(super) fn listen(
+    socket: &Path,
+    token: String,
+    asked: UnboundedSender<Asked>,
+) -> io::Result<JoinHandle<()>> {
     let listener = UnixListener::bind(socket)?;
     Ok(tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -94,9 +98,7 @@ async fn forward(request: RelayRequest, asked: &UnboundedSender<Asked>) -> Relay
     }
     match tokio::time::timeout(patience, answered).await {
         Ok(Ok(reply)) => reply,
-        Err(_) if is_report => RelayReply::Done {
-            warnings: Vec::new(),
-        },
+        Err(_) if is_report => RelayReply::Done { warnings: Vec::new() },
         Ok(Err(_)) | Err(_) => refused("the run does not answer"),
     }
 }

@@ -71,7 +71,9 @@ impl HostError {
             Self::NameTaken(_) => "give this one another name with --name".to_owned(),
             Self::StateInUse(_) => "give this one another folder with --state, or another --name".to_owned(),
             Self::State { .. } => "check its permissions, or name another folder with --state".to_owned(),
-            Self::Process(_) | Self::GuardianLost => "start it again; `wavecrew doctor` checks the machine".to_owned(),
+            Self::Process(_) | Self::GuardianLost => {
+                "start it again; `wavecrew doctor` checks the machine".to_owned()
+            }
             Self::Store(_) => "look at the server's log and its limits for JetStream".to_owned(),
         }
     }
@@ -119,7 +121,11 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
         return Err(HostError::StateInUse(settings.state));
     }
     check_open_files_limit().map_err(state_error)?;
-    let connection = connect(&settings.connection, &format!("wavecrew worker {}", settings.name)).await?;
+    let connection = connect(
+        &settings.connection,
+        &format!("wavecrew worker {}", settings.name),
+    )
+    .await?;
     let names = Names::new(&settings.project);
     let buckets = open_project(&connection, &names).await?;
     refuse_second(&buckets.hosts, &settings.name).await?;
@@ -141,7 +147,6 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
     let boot = random_name().map_err(|error| HostError::Store(error.to_string()))?[..12].to_owned();
     let context = Arc::new(HostContext {
         host: settings.name.clone(),
-        boot: boot.clone(),
         names: names.clone(),
         jetstream: connection.jetstream.clone(),
         buckets: buckets.clone(),
@@ -173,7 +178,10 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
     let announcing = tokio::spawn(announce(buckets.hosts.clone(), announcement, Arc::clone(&status)));
     let (done, done_in) = unbounded_channel();
     let mut host = Host {
-        free: (1..=settings.slots).rev().map(|number| Arc::new(Slot::new(number))).collect(),
+        free: (1..=settings.slots)
+            .rev()
+            .map(|number| Arc::new(Slot::new(number)))
+            .collect(),
         settings,
         context: Arc::clone(&context),
         status,
@@ -185,7 +193,9 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
         news,
         stopping: false,
     };
-    let _ = host.news.send(HostNews::Ready { containment: contained });
+    let _ = host.news.send(HostNews::Ready {
+        containment: contained,
+    });
     let served = host.serve(&connection, guardian_events, done_in).await;
     announcing.abort();
     let key = Names::host_key(&host.settings.name);
@@ -254,7 +264,7 @@ impl Host {
                 _ = interrupt.recv() => self.stop(),
                 _ = terminate.recv() => self.stop(),
                 _ = ticks.tick() => {
-                    self.refuse_old().await;
+                    self.refuse_old();
                     self.watch_link(*connection.link.borrow(), &mut down);
                 }
             }
@@ -300,7 +310,9 @@ impl Host {
     fn stop(&mut self) {
         if self.stopping {
             for running in self.running.values() {
-                let _ = running.orders.send(ToTurn::Close { grace: Duration::ZERO });
+                let _ = running.orders.send(ToTurn::Close {
+                    grace: Duration::ZERO,
+                });
             }
             return;
         }
@@ -394,7 +406,10 @@ impl Host {
         while !self.free.is_empty() && !self.pending.is_empty() {
             let share = |pending: &Pending| {
                 let run = &pending.wire.attempt.run;
-                self.running.values().filter(|running| running.run == *run).count()
+                self.running
+                    .values()
+                    .filter(|running| running.run == *run)
+                    .count()
             };
             let fewest = (0..self.pending.len()).min_by_key(|at| share(&self.pending[*at]));
             let Some(pending) = fewest.and_then(|at| self.pending.remove(at)) else {
@@ -465,14 +480,20 @@ impl Host {
     }
 
     /// Offers that found no slot go back: another host may have one.
-    async fn refuse_old(&mut self) {
-        while let Some(pending) = self.pending.pop_front_if(|pending| pending.since.elapsed() > PENDING) {
+    fn refuse_old(&mut self) {
+        while let Some(pending) = self
+            .pending
+            .pop_front_if(|pending| pending.since.elapsed() > PENDING)
+        {
             self.refuse(&pending.wire, Refusal::Busy);
         }
     }
 
     fn refuse(&self, wire: &WireTurn, reason: Refusal) {
-        let subject = self.context.names.from_host(&self.context.host, &wire.attempt.run);
+        let subject = self
+            .context
+            .names
+            .from_host(&self.context.host, &wire.attempt.run);
         let id = format!("{}-refused", wire.attempt.token);
         let message = FromHost::Refused {
             attempt: wire.attempt.clone(),

@@ -33,6 +33,7 @@ use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, OutputStream, Refusal, Turn as WireTurn, encode};
 use wavecrew_run::sandbox::{Sandbox, SandboxMode};
 use wavecrew_run::worker_commands::Relay;
+use wavecrew_session::random_name;
 
 /// Messages of one turn that wait to be sent. More output waits in the worker's pipes.
 const OUTBOX: usize = 16;
@@ -44,7 +45,6 @@ const LAST_OUTPUT: Duration = Duration::from_secs(3);
 /// What all turns of a host share.
 pub(super) struct HostContext {
     pub host: String,
-    pub boot: String,
     pub names: Names,
     pub jetstream: jetstream::Context,
     pub buckets: Buckets,
@@ -81,7 +81,10 @@ impl Outbox {
             while let Some(payload) = messages.recv().await {
                 number += 1;
                 let id = format!("{token}-from-{number}");
-                if mail::send(&jetstream, &subject, &id, payload.into()).await.is_err() {
+                if mail::send(&jetstream, &subject, &id, payload.into())
+                    .await
+                    .is_err()
+                {
                     return;
                 }
             }
@@ -109,12 +112,16 @@ pub(super) async fn run(
         lease: wire.lease,
         ..Terms::default()
     };
+    let Ok(holder) = random_name() else {
+        // Without randomness nothing else works here either; the offer expires.
+        return "no randomness".to_owned();
+    };
     let mut keeper = Keeper::start(
         context.buckets.leases.clone(),
         Names::lease_key(&context.host, &attempt.run, &attempt.key()),
         terms,
         context.host.clone(),
-        context.boot.clone(),
+        holder,
         wire.turn,
     );
     let refuse = |reason| FromHost::Refused {
@@ -160,7 +167,12 @@ pub(super) async fn run(
                     // Nobody may be there to read it.
                     sending.abort();
                     let subject = context.names.from_host(&context.host, &attempt.run);
-                    let payload = encode(&FromHost::Lost { attempt: attempt.clone() }, b"");
+                    let payload = encode(
+                        &FromHost::Lost {
+                            attempt: attempt.clone(),
+                        },
+                        b"",
+                    );
                     let id = format!("{}-lost", attempt.token);
                     let _ = timeout(
                         Duration::from_secs(2),
@@ -231,7 +243,12 @@ impl RunningTurn<'_> {
             Some(_) => None,
             None => Some(tempfile::tempdir().map_err(|error| spawn_error(&error))?),
         };
-        let temp = here.unwrap_or_else(|| own_temp.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default());
+        let temp = here.unwrap_or_else(|| {
+            own_temp
+                .as_ref()
+                .map(|folder| folder.path().to_owned())
+                .unwrap_or_default()
+        });
         let there = facts.temp.clone().map(|there| (there, temp.clone()));
         let map = mirror.map.and(there);
         let socket = temp.join(".relay");
@@ -255,7 +272,8 @@ impl RunningTurn<'_> {
         let back = map.reversed();
         let (stdin, mut input) = self.open_stdin(&map).map_err(|error| spawn_error(&error))?;
         let pipes = output_pipe().and_then(|stdout| Ok((stdout, output_pipe()?)));
-        let ((stdout_reader, stdout), (stderr_reader, stderr)) = pipes.map_err(|error| spawn_error(&error))?;
+        let ((stdout_reader, stdout), (stderr_reader, stderr)) =
+            pipes.map_err(|error| spawn_error(&error))?;
         let spawn = Spawn {
             program: map.os(self.wire.program.as_ref()),
             args: self.wire.args.iter().map(|arg| map.text(arg).into()).collect(),
@@ -441,7 +459,12 @@ impl RunningTurn<'_> {
         let (files, slot) = (Arc::clone(&self.context.files), Arc::clone(self.slot));
         let mut pause = Duration::from_millis(100);
         let brought = loop {
-            let work = mirror::bring_back(Arc::clone(&files), Arc::clone(&slot), Arc::clone(&mirror), Vec::new());
+            let work = mirror::bring_back(
+                Arc::clone(&files),
+                Arc::clone(&slot),
+                Arc::clone(&mirror),
+                Vec::new(),
+            );
             match self.while_held(work).await? {
                 Ok(id) => break Ok(id),
                 Err(error @ (crate::objects::StoreError::Full(_) | crate::objects::StoreError::Disk(_))) => {
@@ -459,8 +482,14 @@ impl RunningTurn<'_> {
         let files = match brought {
             Ok(id) => id,
             Err(reason) => {
-                let reason = format!("its files cannot be brought back from host {}: {reason}", self.context.host);
-                return Err(Failed::Spawn { reason, temporary: true });
+                let reason = format!(
+                    "its files cannot be brought back from host {}: {reason}",
+                    self.context.host
+                );
+                return Err(Failed::Spawn {
+                    reason,
+                    temporary: true,
+                });
             }
         };
         let message = FromHost::Exited {
@@ -500,13 +529,11 @@ impl CarriedStream {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let read = if lines.has_partial() {
-                match timeout(PARTIAL, reader.read(&mut buffer)).await {
-                    Ok(read) => read,
-                    Err(_) => {
-                        self.send(&mut lines, true).await;
-                        continue;
-                    }
-                }
+                let Ok(read) = timeout(PARTIAL, reader.read(&mut buffer)).await else {
+                    self.send(&mut lines, true).await;
+                    continue;
+                };
+                read
             } else {
                 reader.read(&mut buffer).await
             };

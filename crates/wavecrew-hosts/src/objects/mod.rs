@@ -64,7 +64,9 @@ impl TryFrom<String> for ObjectId {
         let lists = text.len() - hash.len();
         if lists <= 8
             && hash.len() == 64
-            && hash.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            && hash
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
         {
             Ok(Self(text))
         } else {
@@ -116,8 +118,8 @@ pub fn split(
     match last {
         Some(id) if count == 1 => Ok(id),
         _ => {
-            let ObjectId(list) = split(&mut ids.as_bytes(), keep)?;
-            Ok(ObjectId(format!("{LIST}{list}")))
+            let ObjectId(inner) = split(&mut ids.as_bytes(), keep)?;
+            Ok(ObjectId(format!("{LIST}{inner}")))
         }
     }
 }
@@ -149,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_large_object_is_a_list_of_pieces() {
-        let bytes: Vec<u8> = (0..PIECE * 2 + 5).map(|n| u8::try_from(n % 251).unwrap()).collect();
+        let bytes: Vec<u8> = (0..PIECE * 2 + 5)
+            .map(|n| u8::try_from(n % 251).unwrap())
+            .collect();
         let folder = tempfile::tempdir().unwrap();
         let cache = ObjectCache::open(folder.path()).unwrap();
         let id = cache.add(&mut bytes.as_slice()).unwrap();
@@ -165,7 +169,13 @@ mod tests {
 
     #[test]
     fn only_hashes_are_ids() {
-        for text in ["", "../../etc/passwd", &"g".repeat(64), &"a".repeat(63), &"A".repeat(64)] {
+        for text in [
+            "",
+            "../../etc/passwd",
+            &"g".repeat(64),
+            &"a".repeat(63),
+            &"A".repeat(64),
+        ] {
             assert!(ObjectId::try_from(text.to_owned()).is_err(), "{text}");
         }
         assert!(ObjectId::try_from(format!("ll{}", "a".repeat(64))).is_ok());

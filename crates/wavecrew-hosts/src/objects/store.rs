@@ -66,7 +66,10 @@ impl ObjectStore {
 
     /// Bytes sent and received by this process.
     pub fn moved(&self) -> (u64, u64) {
-        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+        (
+            self.sent.load(Ordering::Relaxed),
+            self.received.load(Ordering::Relaxed),
+        )
     }
 
     /// Looks at what is in the stream again before the next object is sent.
@@ -152,10 +155,10 @@ impl ObjectStore {
         let length = bytes.len() as u64;
         let subject = self.names.object(id.as_str());
         let sent = self.context.publish(subject, bytes).await;
-        let acknowledged = sent.map_err(store_error)?.await;
+        let acknowledged = sent.map_err(|error| store_error(&error))?.await;
         match acknowledged {
             Ok(_) => {}
-            Err(error) => return Err(store_error(error)),
+            Err(error) => return Err(store_error(&error)),
         }
         self.sent.fetch_add(length, Ordering::Relaxed);
         Ok(id)
@@ -213,12 +216,17 @@ fn unavailable(error: impl std::fmt::Display) -> StoreError {
     StoreError::Unavailable(error.to_string())
 }
 
-fn store_error(error: jetstream::context::PublishError) -> StoreError {
+fn store_error(error: &jetstream::context::PublishError) -> StoreError {
     let text = error.to_string();
-    let full = [ErrorCode::STREAM_STORE_FAILED, ErrorCode::ACCOUNT_RESOURCES_EXCEEDED];
-    let source = std::error::Error::source(&error);
+    let full = [
+        ErrorCode::STREAM_STORE_FAILED,
+        ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
+    ];
+    let source = std::error::Error::source(error);
     let inner = source.and_then(|source| source.downcast_ref::<jetstream::Error>());
-    if inner.is_some_and(|inner| full.contains(&inner.error_code())) || text.contains("maximum bytes exceeded") {
+    if inner.is_some_and(|inner| full.contains(&inner.error_code()))
+        || text.contains("maximum bytes exceeded")
+    {
         StoreError::Full(text)
     } else {
         StoreError::Unavailable(text)

@@ -18,7 +18,7 @@ pub use reporter::{Reporter, Running};
 use crate::agent_files::AgentFiles;
 use crate::checks::guard::Guards;
 use crate::checks::program::RunningCheck;
-use crate::place::{Places, RemoteSession, RemoteWorkers};
+use crate::place::{OpenPlace, PlaceEvent, Places, RemoteSession, RemoteWorkers};
 use crate::sandbox::{Sandbox, SandboxSettings, program_rules};
 use crate::session::OpenSession;
 use crate::table::publisher::TablePublisher;
@@ -198,22 +198,11 @@ impl<'a> Driver<'a> {
             return Err(DriveError::NoSandbox(reason));
         }
         let (place_events, place_events_in) = unbounded_channel();
-        let elsewhere = match context.remote.take() {
-            None => None,
-            Some(RemoteWorkers { rules, open }) => {
-                let opened = open(RemoteSession {
-                    session: session.dir.path(),
-                    project: &session.project,
-                    sandbox: sandbox.settings(),
-                    events: place_events,
-                });
-                match opened {
-                    Ok(place) => Some((place, rules)),
-                    Err(reason) => {
-                        guardian.shutdown().await;
-                        return Err(DriveError::NoRemote(reason));
-                    }
-                }
+        let elsewhere = match open_remote(context.remote.take(), &session, &sandbox, place_events) {
+            Ok(elsewhere) => elsewhere,
+            Err(error) => {
+                guardian.shutdown().await;
+                return Err(error);
             }
         };
         let mut driver = Self {
@@ -267,4 +256,24 @@ impl<'a> Driver<'a> {
         let outcome = outcome.map_err(|error| driver.check_session_exists().err().unwrap_or(error));
         driver.shutdown(outcome).await
     }
+}
+
+/// Opens the place on other machines, if the run has one.
+fn open_remote(
+    remote: Option<RemoteWorkers>,
+    session: &OpenSession,
+    sandbox: &Sandbox,
+    events: UnboundedSender<PlaceEvent>,
+) -> Result<Option<OpenPlace>, DriveError> {
+    let Some(RemoteWorkers { rules, open }) = remote else {
+        return Ok(None);
+    };
+    let place = open(RemoteSession {
+        session: session.dir.path(),
+        project: &session.project,
+        sandbox: sandbox.settings(),
+        events,
+    });
+    let place = place.map_err(DriveError::NoRemote)?;
+    Ok(Some((place, rules)))
 }

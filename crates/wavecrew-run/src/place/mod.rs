@@ -96,7 +96,10 @@ impl WorkerFacts {
 pub enum PlaceEvent {
     Process(GuardianEvent),
     /// The process is out of reach: its host is gone, or has lost the right to work on the attempt. No `Exited` follows.
-    Lost { key: u64, reason: String },
+    Lost {
+        key: u64,
+        reason: String,
+    },
     /// Something that a person should know, such as that the place cannot be reached at the moment.
     Note(String),
 }
@@ -119,16 +122,19 @@ pub struct RemoteWorkers {
     pub open: OpenRemote,
 }
 
+/// A place on other machines that is open, and the rules that lead there.
+pub(crate) type OpenPlace = (Box<dyn RemotePlace>, PlaceRules);
+
 /// All places of a run.
 pub(crate) struct Places {
     guardian: Guardian,
-    elsewhere: Option<(Box<dyn RemotePlace>, PlaceRules)>,
+    elsewhere: Option<OpenPlace>,
     /// Keys of processes that were started elsewhere.
     away: HashSet<u64>,
 }
 
 impl Places {
-    pub fn new(guardian: Guardian, elsewhere: Option<(Box<dyn RemotePlace>, PlaceRules)>) -> Self {
+    pub fn new(guardian: Guardian, elsewhere: Option<OpenPlace>) -> Self {
         Self {
             guardian,
             elsewhere,

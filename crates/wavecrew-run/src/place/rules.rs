@@ -52,14 +52,14 @@ pub struct Placement {
 impl PlaceRules {
     pub fn decide(&self, role: &str, agent: &str) -> Placement {
         let fits = |wanted: &Option<String>, given: &str| wanted.as_deref().is_none_or(|name| name == given);
-        let rule = self
+        let found = self
             .rules
             .iter()
-            .find(|rule| fits(&rule.role, role) && fits(&rule.agent, agent));
-        match rule {
-            Some(rule) => Placement {
-                place: rule.place,
-                label: rule.label.clone(),
+            .find(|known| fits(&known.role, role) && fits(&known.agent, agent));
+        match found {
+            Some(found) => Placement {
+                place: found.place,
+                label: found.label.clone(),
             },
             None => Placement {
                 place: self.default,

@@ -10,8 +10,8 @@ pub(crate) use refusals::RefusalLines;
 pub use settings::{NetworkSetting, SandboxMode, SandboxSettings};
 pub use single_agent::{AgentSandbox, SingleAgent};
 
-use crate::place::WorkerFacts;
 use crate::agent_name::OFFLINE;
+use crate::place::WorkerFacts;
 use crate::worker::output::Output;
 use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;

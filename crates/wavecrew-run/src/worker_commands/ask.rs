@@ -24,7 +24,10 @@ pub struct PendingAnswer {
 /// Where the answer comes from.
 #[derive(Debug)]
 enum Source {
-    Files { asks: WorkerQuestions, name: String },
+    Files {
+        asks: WorkerQuestions,
+        name: String,
+    },
     /// A thread that waits for the run's answer.
     Relay(Receiver<Result<RelayReply, Refused>>),
 }

@@ -73,7 +73,10 @@ fn address_file(session: &SessionDir, number: u32) -> PathBuf {
 impl Relay {
     /// Tells the worker with this number where to ask; its inbox must exist.
     pub fn announce(session: &SessionDir, number: u32, socket: &Path) -> std::io::Result<()> {
-        fs::write(address_file(session, number), socket.as_os_str().as_encoded_bytes())
+        fs::write(
+            address_file(session, number),
+            socket.as_os_str().as_encoded_bytes(),
+        )
     }
 
     /// The relay of the worker with this token, if its run is elsewhere.
@@ -112,9 +115,7 @@ impl Relay {
 impl WorkerCommands {
     /// Carries out a request that came from another machine. Blocks until a question is answered.
     pub fn answer(&self, request: RelayRequest) -> RelayReply {
-        let done = |()| RelayReply::Done {
-            warnings: Vec::new(),
-        };
+        let done = |()| RelayReply::Done { warnings: Vec::new() };
         let answered = match request {
             RelayRequest::Report { body } => self.report(&body).map(done),
             RelayRequest::Discover { kind, data } => self
@@ -183,7 +184,10 @@ mod tests {
         let token = "1-secret".to_owned();
         let relay = Relay { socket, token };
         let refused = relay.call(request.clone()).unwrap_err();
-        assert_eq!((refused.to_string(), refused.help()), ("too late".into(), "stop".into()));
+        assert_eq!(
+            (refused.to_string(), refused.help()),
+            ("too late".into(), "stop".into())
+        );
         let call = host.join().unwrap();
         assert_eq!((call.token.as_str(), call.request), ("1-secret", request));
     }

@@ -161,7 +161,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Inspect",
         &[
-            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure", "diff", "workers",
+            "plan", "validate", "status", "list", "watch", "web", "logs", "show", "measure", "diff",
+            "workers",
         ],
     ),
     ("Change", &["cancel", "archive", "export", "issues"]),

@@ -58,7 +58,10 @@ impl Args {
             Some(state.join("hosts").join(token(&name)))
         });
         let state = state.ok_or_else(|| {
-            Failure::with_help("there is no folder for copies of projects", "set HOME, or add --state DIR")
+            Failure::with_help(
+                "there is no folder for copies of projects",
+                "set HOME, or add --state DIR",
+            )
         })?;
         let (guardian, _) = own_commands()?;
         let settings = HostSettings {

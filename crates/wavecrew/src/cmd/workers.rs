@@ -12,7 +12,9 @@ use wavecrew_hosts::listing::{ListedHost, list};
 
 /// List the machines that run workers of a project, with their slots, agents and load
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  wavecrew workers --nats nats://10.0.0.1:4222\n  wavecrew workers --json")]
+#[command(
+    after_help = "Examples:\n  wavecrew workers --nats nats://10.0.0.1:4222\n  wavecrew workers --json"
+)]
 pub struct Args {
     /// NATS server that connects runs and workers [default: `nats` in the [remote] section of wavecrew.toml]
     #[arg(long, value_name = "URL")]
@@ -52,12 +54,21 @@ impl Args {
             ));
             return Ok(Exit::Done);
         }
-        let mut rows = vec![["NAME", "SLOTS", "BUSY", "LOAD", "VERSION", "SEEN", "LABELS", "AGENTS"].map(str::to_owned)];
+        let mut rows = vec![
+            [
+                "NAME", "SLOTS", "BUSY", "LOAD", "VERSION", "SEEN", "LABELS", "AGENTS",
+            ]
+            .map(str::to_owned),
+        ];
         rows.extend(hosts.iter().map(row));
-        let widths: [usize; 8] = std::array::from_fn(|column| widest(rows.iter().map(|row| row[column].as_str())));
+        let widths: [usize; 8] =
+            std::array::from_fn(|column| widest(rows.iter().map(|row| row[column].as_str())));
         let mut out = stdout().lock();
         for row in &rows {
-            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            let cells = row
+                .iter()
+                .zip(widths)
+                .map(|(cell, width)| format!("{cell:<width$}"));
             writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
         Ok(Exit::Done)
@@ -77,7 +88,9 @@ fn row(host: &ListedHost) -> [String; 8] {
         known.host.clone(),
         known.slots.to_string(),
         known.busy.to_string(),
-        known.load.map_or_else(|| "-".to_owned(), |load| format!("{load:.2}")),
+        known
+            .load
+            .map_or_else(|| "-".to_owned(), |load| format!("{load:.2}")),
         known.program.clone(),
         seen,
         dash(known.labels.join(",")),

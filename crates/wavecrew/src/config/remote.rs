@@ -86,7 +86,7 @@ impl RemoteConfig {
             );
             return;
         };
-        for value in tables.iter() {
+        for value in tables {
             if let DeValue::Table(table) = value.get_ref() {
                 self.rules.push(rule(table, value.span(), reader));
             } else {

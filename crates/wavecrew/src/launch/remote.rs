@@ -77,7 +77,9 @@ pub fn remote_workers(
             // What a person says now counts more than the file, but labels stay.
             let wanted = place.unwrap_or_default();
             let mut rules = remote.rules.clone();
-            rules.iter_mut().for_each(|rule| rule.place = wanted);
+            for rule in &mut rules {
+                rule.place = wanted;
+            }
             rules
         } else {
             remote.rules.clone()
@@ -88,7 +90,10 @@ pub fn remote_workers(
     }
     let settings = RemoteSettings {
         connection,
-        project: remote.project.clone().unwrap_or_else(|| DEFAULT_PROJECT.to_owned()),
+        project: remote
+            .project
+            .clone()
+            .unwrap_or_else(|| DEFAULT_PROJECT.to_owned()),
         env: remote.env.clone(),
         include: remote.include.clone(),
         terms: terms(remote),
