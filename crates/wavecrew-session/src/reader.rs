@@ -7,6 +7,7 @@ use crate::error::{IoContext, SessionError};
 use crate::lock;
 use crate::{Holder, Journal, SessionDir, SessionInfo, SessionState};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +47,21 @@ impl SessionDir {
     }
 
     /// Everything in the journal, without changing it.
+    /// The hosts of attempts whose workers run on other machines.
+    pub fn read_hosts(&self) -> HashMap<(String, u32), String> {
+        let events = self.read_events().unwrap_or_default();
+        let spawned = events.into_iter().filter_map(|event| match event {
+            Event::Spawned {
+                task,
+                attempt,
+                process,
+                ..
+            } => Some(((task, attempt), process.host?)),
+            _ => None,
+        });
+        spawned.collect()
+    }
+
     pub fn read_events(&self) -> Result<Vec<Event>, SessionError> {
         let (events, _) = Journal::read(&self.journal_file())?;
         Ok(events)

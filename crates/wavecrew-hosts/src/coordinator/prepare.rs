@@ -84,9 +84,7 @@ impl RunFiles {
             objects: Vec::new(),
             git: None,
         };
-        if facts.worktree.is_none() {
-            self.add(&mut looked, RootKind::Project, &self.project, Vec::new())?;
-        }
+        self.add(&mut looked, RootKind::Project, &self.project, Vec::new())?;
         let relative = SessionPaths::relative();
         let mut also = vec![relative.team_file(), relative.plan_file()];
         let prompt = prompt.and_then(|path| path.strip_prefix(self.session.path()).ok());

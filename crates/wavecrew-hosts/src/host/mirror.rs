@@ -284,6 +284,10 @@ fn prepare_repository(
         git::run(project, &["init", "-q"])?;
         let alternates = project.join(".git/objects/info/alternates");
         fs::write(alternates, format!("{}\n", shared.join("objects").display()))?;
+        // As on the coordinator: sessions are nobody's work.
+        let exclude = project.join(".git/info/exclude");
+        fs::create_dir_all(project.join(".git/info"))?;
+        fs::write(exclude, format!("/{}/\n", wavecrew_session::WORKFLOW_FOLDER))?;
     }
     let Some(commit) = &state.commit else {
         return Ok(());

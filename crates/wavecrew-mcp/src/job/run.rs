@@ -20,6 +20,7 @@ use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_process::{signal_self, terminate_when_stdin_closes};
 use wavecrew_run::checks::Verify;
 use wavecrew_run::event_loop::{Driver, Reporter, RunContext, Running};
+use wavecrew_run::place::RemoteWorkers;
 use wavecrew_run::sandbox::SandboxSettings;
 use wavecrew_run::session::OpenSession;
 use wavecrew_run::worktree::Isolation;
@@ -42,6 +43,8 @@ pub struct JobOptions {
     /// The project's settings for single agents.
     pub agent_settings: AgentSettings,
     pub sandbox: SandboxSettings,
+    /// Workers on other machines, if the settings name some.
+    pub remote: Option<RemoteWorkers>,
     pub holder: Holder,
     /// Whether it ends with the process that started it, which holds the other end of stdin.
     pub attached: bool,
@@ -110,7 +113,7 @@ pub fn run(project: &Path, id: &str, job: JobOptions) -> Result<(), String> {
         pools,
         agent_settings: job.agent_settings,
         sandbox: job.sandbox,
-        remote: None,
+        remote: job.remote,
     };
     let outcome = Driver::run(session, Engine::new(ledger, options), run_context, job.guardian);
     match outcome {

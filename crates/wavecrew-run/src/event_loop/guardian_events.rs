@@ -29,8 +29,9 @@ impl Driver<'_> {
         match event {
             GuardianEvent::Spawned { key, process } => {
                 if let Some((worker, _)) = self.processes.get(&key)
-                    && let Some(state) = self.workers.get(worker)
+                    && let Some(state) = self.workers.get_mut(worker)
                 {
+                    state.host.clone_from(&process.host);
                     self.inputs.push_back(Input::Spawned {
                         worker: *worker,
                         process,

@@ -10,6 +10,8 @@ pub struct Running {
     pub task: String,
     pub role: String,
     pub attempt: u32,
+    /// The machine that it runs on, if it is another one.
+    pub host: Option<String>,
     pub elapsed: Duration,
     pub silent: Duration,
     /// The last line of its output, safe to show.

@@ -41,6 +41,8 @@ pub(crate) struct Worker {
     pub number: u32,
     /// Its temporary folder, if it is confined.
     pub temp: Option<PathBuf>,
+    /// The machine that its process runs on, if it is another one.
+    pub host: Option<String>,
     /// Its working folder.
     pub folder: PathBuf,
     /// The turn that was started last.

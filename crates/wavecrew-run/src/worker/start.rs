@@ -52,6 +52,7 @@ impl Driver<'_> {
             token,
             number,
             temp: None,
+            host: None,
             output: Rc::new(output),
             conversation: WorkerConversation::new(new_id, resume.map(|resume| resume.conversation)),
             agent,

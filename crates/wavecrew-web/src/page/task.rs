@@ -156,6 +156,7 @@ fn latest_message(shot: &Shot<'_>, id: &str) -> Option<bool> {
 struct Try<'a> {
     agent: &'a str,
     model: Option<&'a str>,
+    host: Option<&'a str>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     stop: Option<StopReason>,
@@ -233,6 +234,12 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 let one = tries.entry(*attempt).or_default();
                 (one.to, one.stop, one.said) = (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
             }
+            Event::Spawned {
+                task,
+                attempt,
+                process,
+                ..
+            } if task == id => tries.entry(*attempt).or_default().host = process.host.as_deref(),
             Event::Interrupted { at, task, attempt } if task == id => {
                 let one = tries.entry(*attempt).or_default();
                 (one.to, one.stop) = (Some(*at), Some(StopReason::Interrupted));
@@ -250,6 +257,7 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                     ul.facts {
                         li { (board::short_agent(one.agent)) @if let Some(model) = one.model { ", " (one_line(model)) } }
                         @if let (Some(from), Some(to)) = (one.from, one.to) { li { (human(to.since(from))) } }
+                        @if let Some(host) = one.host { li { "on " (one_line(host)) } }
                         @if one.turns > 1 { li { (one.turns) " turns" } }
                         @if one.spent.tokens() > 0 { li { (grouped(one.spent.tokens())) " tokens" } }
                         @if let Some(cost) = one.spent.cost { li { (dollars(cost)) } }

@@ -9,6 +9,7 @@ use crate::report::{counts, usage};
 use crate::session_view::SessionArg;
 use crate::show::safe;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::io::{BufWriter, Write, stdout};
 use std::time::Duration;
 use wavecrew_core::engine::{TaskProgress, TaskState};
@@ -95,6 +96,7 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
         writeln!(out, "Stopped at {by}: {}", one_line(why))?;
     }
     let plan = view.ledger.plan();
+    let hosts = view.dir.read_hosts();
     let widest =
         |most: usize, text: &dyn Fn(TaskIx) -> usize| plan.tasks().map(text).max().unwrap_or(0).min(most);
     let id = widest(24, &|task| plan.id(task).len());
@@ -109,15 +111,18 @@ fn print(view: &SessionView, width: usize, out: &mut impl Write) -> std::io::Res
                 line += &fit(plan.role(task), role);
             }
             line += "  ";
-            line += &note(view, task);
+            line += &note(view, task, &hosts);
             writeln!(out, "{}", fit(&line, width).trim_end())?;
         }
     }
     Ok(())
 }
 
+/// Hosts of attempts on other machines.
+type Hosts = HashMap<(String, u32), String>;
+
 /// The end of a task's line: title, attempts, time, error.
-fn note(view: &SessionView, task: TaskIx) -> String {
+fn note(view: &SessionView, task: TaskIx, hosts: &Hosts) -> String {
     let state = view.ledger.task(task);
     let title = match view.ledger.plan().title(task) {
         title if title == view.ledger.plan().id(task) => String::new(),
@@ -133,6 +138,8 @@ fn note(view: &SessionView, task: TaskIx) -> String {
     if state.attempts > 1 {
         parts.push(format!("attempt {}", state.attempts));
     }
+    let attempt = (view.ledger.plan().id(task).to_owned(), state.attempts);
+    parts.extend(hosts.get(&attempt).map(|host| format!("on {}", one_line(host))));
     parts.extend(elapsed(state).map(human));
     parts.push(one_line(&state.result.error));
     parts.retain(|part| !part.is_empty());

@@ -100,6 +100,7 @@ fn follow(
 /// The workers as far as they can be seen from outside: by their logs.
 fn running(dir: &SessionDir, ledger: &Ledger) -> Vec<Running> {
     let plan = ledger.plan();
+    let hosts = dir.read_hosts();
     let one = |(task, attempt)| {
         let id = plan.id(task);
         let started = ledger.task(task).started.unwrap_or_default();
@@ -109,6 +110,7 @@ fn running(dir: &SessionDir, ledger: &Ledger) -> Vec<Running> {
             task: id.to_owned(),
             role: plan.role(task).to_owned(),
             attempt,
+            host: hosts.get(&(id.to_owned(), attempt)).cloned(),
             elapsed,
             silent,
             last_line,

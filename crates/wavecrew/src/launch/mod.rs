@@ -21,7 +21,7 @@ pub mod testing_setup;
 
 pub use drive::{CHECK_COMMAND, own_commands};
 pub use flags::{RunArgs, RunFlags, project_options};
-pub use remote::{DEFAULT_PROJECT, connection};
+pub use remote::{DEFAULT_PROJECT, RemoteFlags, connection, remote_workers};
 pub use resume::ResumeOptions;
 pub use sandbox::sandbox_settings;
 
@@ -54,6 +54,7 @@ impl<'a> Launch<'a> {
         }
         let config = Config::load(&project)?;
         program_rules(&sandbox_settings(&config, &flags.allow_write, &project)?).apply();
+        remote::check_server(&config, &flags.remote, &project)?;
         Ok(Self {
             project,
             config,

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use std::path::Path;
 use std::time::Duration;
 use wavecrew_hosts::coordinator::{self, RemoteSettings};
+use wavecrew_hosts::listing::list;
 use wavecrew_remote::connect::ConnectionSettings;
 use wavecrew_remote::lease::Terms;
 use wavecrew_run::place::{PlaceRules, RemoteWorkers, Where};
@@ -53,12 +54,39 @@ pub fn connection(config: &RemoteConfig, nats: Option<&str>, folder: &Path) -> O
     (!settings.nats.is_empty()).then_some(settings)
 }
 
+/// Makes sure that the server of a run can be used, before there is a session.
+pub fn check_server(config: &Config, flags: &RemoteFlags, project: &Path) -> Result<(), Failure> {
+    let Some((settings, _)) = settings(config, flags, project)? else {
+        return Ok(());
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Output)?;
+    runtime
+        .block_on(list(&settings.connection, &settings.project))
+        .map(drop)
+        .map_err(|error| Failure::with_help(error.to_string(), error.help()))
+}
+
 /// The workers on other machines that a run may use; `None` if it uses none.
 pub fn remote_workers(
     config: &Config,
     flags: &RemoteFlags,
     project: &Path,
 ) -> Result<Option<RemoteWorkers>, Failure> {
+    let found = settings(config, flags, project)?;
+    Ok(found.map(|(settings, rules)| RemoteWorkers {
+        rules,
+        open: Box::new(move |session| coordinator::open(settings, session)),
+    }))
+}
+
+fn settings(
+    config: &Config,
+    flags: &RemoteFlags,
+    project: &Path,
+) -> Result<Option<(RemoteSettings, PlaceRules)>, Failure> {
     let remote = &config.remote;
     let connection = connection(remote, flags.nats.as_deref(), project);
     let place = flags.place.map(Where::from).or(remote.place);
@@ -99,10 +127,7 @@ pub fn remote_workers(
         terms: terms(remote),
         program: std::env::current_exe().map_err(Failure::Output)?,
     };
-    Ok(Some(RemoteWorkers {
-        rules,
-        open: Box::new(move |session| coordinator::open(settings, session)),
-    }))
+    Ok(Some((settings, rules)))
 }
 
 fn terms(config: &RemoteConfig) -> Terms {

@@ -11,6 +11,7 @@ mod measure;
 mod old_formats;
 mod plan;
 mod readme;
+mod remote;
 mod replay;
 mod run;
 mod sessions;

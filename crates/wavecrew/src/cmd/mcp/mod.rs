@@ -98,6 +98,7 @@ impl Args {
         let options = JobOptions {
             options: launch::project_options(&config),
             sandbox: launch::sandbox_settings(&config, &[], project)?,
+            remote: launch::remote_workers(&config, &launch::RemoteFlags::default(), project)?,
             pools: config.pools,
             limits,
             agent_settings: config.agents,

@@ -261,6 +261,9 @@ fn block(
             let _ = write!(line, "  {}", fit(&worker.role, role));
         }
         let _ = write!(line, "  {:>7}", human(worker.elapsed));
+        if let Some(host) = &worker.host {
+            let _ = write!(line, "  on {}", one_line(host));
+        }
         if worker.attempt > 1 {
             let _ = write!(line, "  attempt {}", worker.attempt);
         }
