@@ -252,21 +252,28 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
         @if tries.is_empty() { p.soft { "No worker was started yet." } }
         div.attempts {
             @for (number, one) in tries.iter().rev().take(20) {
-                section {
-                    h3 { "Attempt " (number) }
-                    ul.facts {
-                        li { (board::short_agent(one.agent)) @if let Some(model) = one.model { ", " (one_line(model)) } }
-                        @if let (Some(from), Some(to)) = (one.from, one.to) { li { (human(to.since(from))) } }
-                        @if let Some(host) = one.host { li { "on " (one_line(host)) } }
-                        @if one.turns > 1 { li { (one.turns) " turns" } }
-                        @if one.spent.tokens() > 0 { li { (grouped(one.spent.tokens())) " tokens" } }
-                        @if let Some(cost) = one.spent.cost { li { (dollars(cost)) } }
-                        @match one.stop { Some(stop) => li { "Ended: " (stop.as_str()) }, None => li { "Not ended" } }
-                        @if let Some(verdict) = one.verdict { li { (badge(verdict)) } }
-                    }
-                    p { (plain(&one.said)) }
-                }
+                (one_attempt(*number, one))
             }
+        }
+    }
+}
+
+/// One attempt: who, where, how long, and how it ended.
+fn one_attempt(number: u32, one: &Try<'_>) -> Markup {
+    html! {
+        section {
+            h3 { "Attempt " (number) }
+            ul.facts {
+                li { (board::short_agent(one.agent)) @if let Some(model) = one.model { ", " (one_line(model)) } }
+                @if let (Some(from), Some(to)) = (one.from, one.to) { li { (human(to.since(from))) } }
+                @if let Some(host) = one.host { li { "on " (one_line(host)) } }
+                @if one.turns > 1 { li { (one.turns) " turns" } }
+                @if one.spent.tokens() > 0 { li { (grouped(one.spent.tokens())) " tokens" } }
+                @if let Some(cost) = one.spent.cost { li { (dollars(cost)) } }
+                @match one.stop { Some(stop) => li { "Ended: " (stop.as_str()) }, None => li { "Not ended" } }
+                @if let Some(verdict) = one.verdict { li { (badge(verdict)) } }
+            }
+            p { (plain(&one.said)) }
         }
     }
 }

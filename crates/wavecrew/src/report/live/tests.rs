@@ -30,6 +30,7 @@ fn running(count: u64) -> Vec<Running> {
         task: format!("T{}", n + 11),
         role: "writer".into(),
         attempt: if n == 1 { 2 } else { 1 },
+        host: None,
         elapsed: Duration::from_secs(n * 61 + 3),
         silent: Duration::from_secs(n * 40),
         last_line: "reading 源代码 of the parser, which is a long story that does not end here".into(),
