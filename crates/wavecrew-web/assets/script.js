@@ -5,29 +5,46 @@
   const body = document.body;
   let zoom = 1;
 
-  // Fragments: replace only what changed, and keep focus, what was typed, open details and scroll positions.
+  // Fragments: change only what differs, so that focus, what was typed, open details and scroll positions stay.
   const held = new Map();
   const typing = (el) => {
     const at = document.activeElement;
     return at && el.contains(at) && at.matches("textarea, input[type=text]") && at.value !== "";
   };
+  // What a node is known by among its siblings: tasks and waves keep their elements while they move.
+  const key = (node) => node.id || node.dataset?.task || node.getAttribute?.("aria-label") || (node.nodeName === "LI" && node.firstElementChild?.dataset.task) || "";
+  const alike = (a, b) => a.nodeName === b.nodeName && key(a) === key(b);
+  function match(el, to) {
+    if (el.isEqualNode(to)) return;
+    if (el.nodeType !== 1) { el.nodeValue = to.nodeValue; return; }
+    for (const { name } of [...el.attributes]) if (!to.hasAttribute(name) && !(name === "open" && el.id)) el.removeAttribute(name);
+    for (const { name, value } of to.attributes) if (el.getAttribute(name) !== value) el.setAttribute(name, value);
+    if (el.matches("[data-history]") && el !== document.activeElement) el.value = to.value;
+    // The page fills these itself.
+    if (el.id !== "edges" && !el.dataset.since) matchChildren(el, to);
+  }
+  function matchChildren(el, to) {
+    let at = el.firstChild;
+    for (const wanted of [...to.childNodes]) {
+      let found = at;
+      while (found && !alike(found, wanted)) found = key(wanted) ? found.nextSibling : null;
+      while (found && at !== found) { const gone = at; at = at.nextSibling; gone.remove(); }
+      if (found) { at = found.nextSibling; match(found, wanted); } else el.insertBefore(wanted, at);
+    }
+    while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
+  }
   function put(id, html) {
     const el = $(id);
     if (!el) return;
     if (typing(el)) { held.set(id, html); return; }
     held.delete(id);
     const focus = el.contains(document.activeElement) ? document.activeElement.id : "";
-    const drafts = [...el.querySelectorAll("textarea[id]")].filter((t) => t.value !== t.defaultValue).map((t) => [t.id, t.value]);
-    const open = new Set([...el.querySelectorAll("details[open][id]")].map((d) => d.id));
-    const scrolls = [...el.querySelectorAll("[data-scroll]")].map((s) => [s.id, s.scrollTop, s.scrollLeft, s.scrollHeight - s.scrollTop - s.clientHeight < 8]);
-    el.innerHTML = html;
-    for (const key of open) { const d = $(key); if (d) d.open = true; }
-    for (const [key, text] of drafts) { const t = $(key); if (t) t.value = text; }
-    for (const [key, top, left, end] of scrolls) {
-      const s = $(key);
-      if (s) { s.scrollLeft = left; s.scrollTop = end && s.dataset.scroll === "end" ? s.scrollHeight : top; }
-    }
-    if (focus) { const f = $(focus); if (f) f.focus({ preventScroll: true }); }
+    const ends = [...el.querySelectorAll("[data-scroll=end]")].filter((s) => s.scrollHeight - s.scrollTop - s.clientHeight < 8).map((s) => s.id);
+    const made = document.createElement("template");
+    made.innerHTML = html;
+    matchChildren(el, made.content);
+    for (const end of ends) { const s = $(end); if (s) s.scrollTop = s.scrollHeight; }
+    if (focus && document.activeElement?.id !== focus) $(focus)?.focus({ preventScroll: true });
     dress(el);
   }
   // Only the latest of what arrives between two frames is shown, and drawing takes a third of the time at most: a slow browser
@@ -70,6 +87,9 @@
     }
     svg.replaceChildren(parts);
   }
+  // A board that changes all the time gets its edges four times a second.
+  let edgesDue = 0;
+  function edgesSoon() { edgesDue ||= setTimeout(() => { edgesDue = 0; edges(); }, $("edges")?.firstChild ? 250 : 0); }
   function light(card, on) {
     const id = card.dataset.task;
     for (const path of document.querySelectorAll("#edges path")) {
@@ -191,7 +211,7 @@
   function dress(el) {
     for (const s of el.querySelectorAll("[data-scroll=end]")) if (!s.dataset.seen) { s.dataset.seen = "1"; if (!s.scrollTop) s.scrollTop = s.scrollHeight; }
     for (const b of el.querySelectorAll("[data-notify]")) b.hidden = !("Notification" in window) || Notification.permission !== "default";
-    if (el.querySelector("#board-cards") || el.id === "board-cards") edges();
+    if (el.querySelector("#board-cards") || el.id === "board-cards") edgesSoon();
     clock();
   }
   dress(document);

@@ -130,7 +130,8 @@ fn overview(shot: &Shot<'_>) -> Markup {
         svg.overview viewBox="0 0 1000 30" preserveAspectRatio="none" aria-label="All waves" role="group" {
             @for (at, (first, [done, total])) in groups.iter().enumerate() {
                 @let tall = count(*done) / count((*total).max(1)) * 28.0;
-                a href=(shot.query.link(|query| query.page = Some(((first - 1) / WAVES as usize + 1).to_string()))) {
+                // The pager below leads to the same pages, with fewer stops for the keyboard.
+                a tabindex="-1" href=(shot.query.link(|query| query.page = Some(((first - 1) / WAVES as usize + 1).to_string()))) {
                     title { "Wave " (first) ": " (done) " of " (total) " done" }
                     rect.fill-soft x=(round(count(at) * width)) y="0" width=(round(width - 1.0)) height="30" {}
                     rect.fill-completed x=(round(count(at) * width)) y=(round(29.0 - tall)) width=(round(width - 1.0)) height=(round(tall)) {}

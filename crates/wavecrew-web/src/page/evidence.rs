@@ -8,12 +8,11 @@ use maud::{Markup, html};
 use serde_json::Value;
 use std::fs;
 use std::path::{Component, Path};
-use std::process::Stdio;
 use wavecrew_core::engine::WorktreeState;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::ColumnType;
 use wavecrew_core::view::one_line;
-use wavecrew_process::git_command;
+use wavecrew_process::{git_command, git_output};
 use wavecrew_session::SessionDir;
 
 /// Bytes of a file or a diff, tests, files and mutants that are shown.
@@ -182,7 +181,7 @@ fn commits(shot: &Shot<'_>, task: TaskIx) -> Vec<String> {
 
 fn commit_diff(shot: &Shot<'_>, task: TaskIx, commit: &str) -> Markup {
     let words = ["show", "--no-color", "--stat", "--patch", commit];
-    let shown = git_command(shot.project(), &words).stderr(Stdio::null()).output();
+    let shown = git_output(git_command(shot.project(), &words));
     let text = shown
         .ok()
         .filter(|shown| shown.status.success())

@@ -54,16 +54,18 @@ pub fn columns(label: &str, values: &[(String, f64)]) -> Markup {
         .map(|(_, value)| *value)
         .fold(0.0, f64::max)
         .max(f64::MIN_POSITIVE);
-    let (width, height) = (600.0, 90.0);
-    let step = width / count(values.len().max(14));
+    let (width, height) = (300.0, 70.0);
+    let days = values.len().max(14);
+    let step = width / count(days);
+    let named = days.div_ceil(7);
     html! {
         svg.plot viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(label) {
             line.axis x1="0" x2=(width) y1=(height - 16.0) y2=(height - 16.0) {}
             @for (at, (name, value)) in values.iter().enumerate() {
                 @let tall = round(value / top * (height - 22.0));
-                rect.fill-accent x=(round(count(at) * step + 3.0)) y=(round(height - 16.0 - tall)) width=(round(step - 6.0)) height=(tall) rx="2" { title { (name) } }
-                @if values.len() <= 14 || at % values.len().div_ceil(10) == 0 {
-                    text x=(round(count(at) * step + 3.0)) y=(height - 3.0) { (name.get(5..).unwrap_or(name)) }
+                rect.fill-accent x=(round(count(at) * step + 1.0)) y=(round(height - 16.0 - tall)) width=(round((step - 2.0).max(0.5))) height=(tall) rx="2" { title { (name) } }
+                @if at % named == 0 {
+                    text x=(round(count(at) * step + 1.0)) y=(height - 3.0) { (name.get(5..).unwrap_or(name)) }
                 }
             }
         }

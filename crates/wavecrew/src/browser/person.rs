@@ -13,7 +13,7 @@ use wavecrew_core::event::AnsweredBy;
 use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{ChangedCell, Origin, Patch, Sheet};
 use wavecrew_run::questions::{self, WrittenAnswer};
-use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic};
+use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic, table_mark};
 use wavecrew_web::{Act, Person, Refusal};
 
 /// How long a command that was started may take to begin its run.
@@ -236,13 +236,15 @@ fn edit_row(
     let (plan, _) = seal(sheet.apply(&patch), &team).map_err(problems)?;
     let mut edited = Vec::new();
     plan.render(&mut edited, |_, _| None).expect("writing to memory");
-    atomic::write(&table, &edited).map_err(|error| refusal(&error.into()))?;
     if runs {
-        request(dir, "edit row", Some(task.to_owned()), None)
-    } else {
-        record(dir, "edit row", Some(task))?;
-        Ok("saved".to_owned())
+        // Before the table, so that the run knows whose edit it is.
+        request(dir, "edit row", Some(task.to_owned()), Some(table_mark(&edited)))?;
     }
+    atomic::write(&table, &edited).map_err(|error| refusal(&error.into()))?;
+    if !runs {
+        record(dir, "edit row", Some(task))?;
+    }
+    Ok("saved".to_owned())
 }
 
 /// Journals an act on a session that no process runs.
