@@ -21,7 +21,7 @@ use crate::truth::Worker;
 /// One worker of team Testing.
 #[derive(Clone)]
 pub struct TestingCase {
-    /// The framework, or `later` for those of pytest that were written after the checks.
+    /// The framework, or `later` and `unseen` for those that were written after the checks, without knowledge of them.
     pub framework: &'static str,
     pub worker: Worker,
     pub name: String,
@@ -70,6 +70,12 @@ pub fn testing_cases() -> Vec<TestingCase> {
         ("vitest", include_str!("../truth/testing/vitest.txt")),
         ("jest", include_str!("../truth/testing/jest.txt")),
         ("later", include_str!("../truth/testing/later.txt")),
+        ("unseen", include_str!("../truth/testing/unseen.txt")),
+        (
+            "unseen vitest",
+            include_str!("../truth/testing/unseen_vitest.txt"),
+        ),
+        ("unseen jest", include_str!("../truth/testing/unseen_jest.txt")),
     ]
     .into_iter()
     .flat_map(|(framework, text)| cases_of(framework, text))

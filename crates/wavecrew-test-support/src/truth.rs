@@ -11,6 +11,8 @@
 //! | `~ OLD => NEW` | replaces a text in all files; `\n` is a line break |
 //! | `! JSON` | replaces the fields of the report beside `id` and `status` |
 //! | `= TEXT` | replaces the whole report |
+//!
+//! A line of `%%%` begins another head with cases of its own in the same file.
 
 use std::collections::BTreeMap;
 
@@ -63,9 +65,11 @@ pub fn cases() -> Vec<Case> {
         "review",
         "solution",
         "table",
+        "unseen",
     ];
     suites
         .into_iter()
+        .flat_map(|(suite, text)| text.split("\n%%%\n").map(move |text| (suite, text)))
         .flat_map(|(suite, text)| cases_of(suite, text))
         .collect()
 }

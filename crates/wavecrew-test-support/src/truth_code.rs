@@ -10,6 +10,8 @@
 //! | `@ base` | runs in the project before the session, after its first commit |
 //! | `@ TASK` | the script of another worker |
 //! | `@ about` | the task whose verdict counts, if it is another one |
+//!
+//! A line of `%%%` begins another head with cases of its own in the same file.
 
 use crate::truth::Worker;
 use std::collections::BTreeMap;
@@ -35,17 +37,19 @@ impl std::fmt::Debug for CodeCase {
     }
 }
 
-const SUITES: [(&str, &str); 4] = [
+const SUITES: [(&str, &str); 5] = [
     ("planex", include_str!("../truth/code/planex.txt")),
     ("node", include_str!("../truth/code/node.txt")),
     ("lifecycle", include_str!("../truth/code/lifecycle.txt")),
     ("unseen", include_str!("../truth/code/unseen.txt")),
+    ("unseen2", include_str!("../truth/code/unseen2.txt")),
 ];
 
 /// All cases, in the order of their files.
 pub fn code_cases() -> Vec<CodeCase> {
     SUITES
         .into_iter()
+        .flat_map(|(suite, text)| text.split("\n%%%\n").map(move |text| (suite, text)))
         .flat_map(|(suite, text)| cases_of(suite, text))
         .collect()
 }

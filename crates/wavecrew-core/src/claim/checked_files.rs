@@ -51,7 +51,7 @@ pub fn touched_files(value: &Value) -> Vec<String> {
             let own = |(key, inner): (&String, &Value)| match (key.as_str(), inner) {
                 ("files_touched" | "files", Value::Array(files)) => files
                     .iter()
-                    .filter_map(Value::as_str)
+                    .filter_map(super::json::file_name)
                     .map(str::to_owned)
                     .collect(),
                 ("files_touched" | "files", Value::String(files)) => files
@@ -78,8 +78,9 @@ mod tests {
             { "files_touched": ["a", "b"], "description": "files" },
             { "files": ["c", 4] },
             { "files": "d; e" },
+            { "files": [{ "path": "f", "action": "create" }] },
         ] } });
-        assert_eq!(touched_files(&plan), ["a", "b", "c", "d", "e"]);
+        assert_eq!(touched_files(&plan), ["a", "b", "c", "d", "e", "f"]);
     }
 
     #[test]

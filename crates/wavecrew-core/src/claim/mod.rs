@@ -29,7 +29,7 @@ pub use specification::{PlannedTask, Trace, coverage_problems};
 
 use crate::id::TaskIx;
 use crate::plan::Plan;
-use crate::team::{ColumnType, Content, Owed, Team};
+use crate::team::{ColumnType, Content, Expansion, Owed, Team};
 
 /// A path that a row owes, with its columns filled in.
 #[derive(Debug)]
@@ -123,11 +123,37 @@ pub fn document_context<'a>(team: &'a Team, plan: &'a Plan, task: TaskIx) -> Doc
     let request = plan
         .cell(task, "description")
         .split_once("Request: ")
-        .map_or("", |(_, request)| request);
+        .map_or_else(|| issue_title(team, plan, task), |(_, request)| request);
     DocumentContext {
         instruction: team.role(plan.role(task)).map_or("", |role| &role.instruction),
         request,
     }
+}
+
+/// The title of the issue that a row is about, from its description; empty if it is about none.
+fn issue_title<'a>(team: &Team, plan: &'a Plan, task: TaskIx) -> &'a str {
+    const TITLE: &str = "{issue_title}";
+    let id = team.expansion.iter().find_map(|expansion| match expansion {
+        Expansion::PerIssue { issue_column, .. } => Some(plan.cell(task, issue_column)),
+        Expansion::PerPlanTask { .. } => None,
+    });
+    let rows = team.pipelines.iter().flat_map(|pipeline| &pipeline.tasks);
+    let template = rows
+        .filter(|row| row.role == plan.role(task))
+        .find_map(|row| row.description.split_once(TITLE));
+    let (Some(id), Some((before, after))) = (id.filter(|id| !id.is_empty()), template) else {
+        return "";
+    };
+    // The title stands between the same words as in the template.
+    let before = before.rsplit('}').next().unwrap_or_default();
+    let after = after.split('{').next().unwrap_or_default();
+    let rest = plan
+        .cell(task, "description")
+        .split_once(&format!("{id}{before}"))
+        .map_or("", |(_, rest)| rest);
+    rest.split_once(after)
+        .filter(|_| !after.is_empty())
+        .map_or(rest, |(title, _)| title)
 }
 
 /// The paths in a report, each with its column.

@@ -14,8 +14,36 @@ pub(super) fn usual_form(text: &str, wanted: &[String]) -> String {
         .collect();
     if !missing.is_empty() {
         text = labels(&text, &missing);
+        text.push_str(&columns(&text, &missing));
     }
     text
+}
+
+/// Sections for wanted headings that are columns of a table: what their cells say.
+fn columns(text: &str, missing: &[&String]) -> String {
+    let mut out = String::new();
+    for wanted in missing.iter().filter(|wanted| !has_heading(text, wanted)) {
+        let mut column = None;
+        let mut said: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            let Some(row) = line.trim().strip_prefix('|') else {
+                column = None;
+                continue;
+            };
+            let cells: Vec<&str> = row.trim_end_matches('|').split('|').map(str::trim).collect();
+            match column {
+                None => {
+                    let at = cells.iter().position(|cell| fit(cell, wanted) > 0);
+                    column = Some(at.unwrap_or(usize::MAX));
+                }
+                Some(at) => said.extend(cells.get(at).filter(|cell| cell.contains(char::is_alphanumeric))),
+            }
+        }
+        if !said.is_empty() {
+            out.push_str(&format!("\n## {wanted}\n\n- {}\n", said.join("\n- ")));
+        }
+    }
+    out
 }
 
 fn is_fence(line: &str) -> bool {
@@ -240,6 +268,7 @@ mod tests {
             "Scope: x",
             "- **Scope** - x",
             "| Part | What |\n|--|--|\n| Scope | x |",
+            "| Id | Scope |\n|--|--|\n| FR-001 | x |",
         ] {
             assert!(has_heading(&usual_form(text, &wanted), "Scope"), "{text}");
         }

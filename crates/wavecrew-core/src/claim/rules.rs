@@ -19,6 +19,7 @@ pub enum Rule {
     Thin,
     Vague,
     Unrelated,
+    Absent,
     Unreasoned,
     Admits,
     Unclear,
@@ -65,7 +66,7 @@ const fn rule(rule: Rule, name: &'static str, weight: Weight, about: &'static st
     }
 }
 
-pub const RULES: [RuleInfo; 31] = [
+pub const RULES: [RuleInfo; 32] = [
     rule(
         Rule::Missing,
         "missing",
@@ -136,13 +137,13 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::Thin,
         "thin",
         Weight::Doubts,
-        "A section has fewer than four words and names nothing.",
+        "A section has fewer than four words and names nothing, or says only what can be said of everything.",
     ),
     rule(
         Rule::Vague,
         "vague",
         Weight::Doubts,
-        "A criterion, a task or a finding names nothing that can be observed.",
+        "A criterion, a task or a finding names nothing that can be observed; or a task only looks into something.",
     ),
     rule(
         Rule::Unrelated,
@@ -151,16 +152,22 @@ pub const RULES: [RuleInfo; 31] = [
         "The document names nothing of the request.",
     ),
     rule(
+        Rule::Absent,
+        "absent",
+        Weight::Doubts,
+        "The text refers to a line of a file that does not exist.",
+    ),
+    rule(
         Rule::Unreasoned,
         "unreasoned",
         Weight::Doubts,
-        "A score has no reasons, or points have no evidence.",
+        "A score has no reasons, or reasons that speak against it; or points have no evidence.",
     ),
     rule(
         Rule::Admits,
         "admits",
         Weight::Doubts,
-        "The text says that the work was not done, or that it will be done.",
+        "The text says that the work was not done, that it will be done, or that somebody else should do it.",
     ),
     rule(
         Rule::Unclear,
@@ -226,7 +233,7 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only the constants that its tests expect, is a stub among others, or hides every error; or no new test can fail.",
+        "A function returns only what its tests expect, is a stub among others, hides every error, or asks objects for what only mocks have; or no new test of a file can fail.",
     ),
     rule(
         Rule::Rewritten,
@@ -244,13 +251,13 @@ pub const RULES: [RuleInfo; 31] = [
         Rule::Steered,
         "steered",
         Weight::Doubts,
-        "Code changes the test framework, or detects that a test runs it.",
+        "Code changes the test framework, names a test, or detects what runs it.",
     ),
     rule(
         Rule::Foreign,
         "foreign",
         Weight::Doubts,
-        "While the task ran, files or branches changed that its role may not change, whoever did it.",
+        "While the task ran, files, branches or settings of the repository changed that its role may not change, whoever did it.",
     ),
 ];
 
@@ -275,7 +282,13 @@ const ANY_TEXT: &[Rule] = &[
     Rule::Similar,
 ];
 /// What holds for texts that have to say something.
-const OF_SUBSTANCE: &[Rule] = &[Rule::Repeated, Rule::Thin, Rule::Unrelated];
+const OF_SUBSTANCE: &[Rule] = &[
+    Rule::Repeated,
+    Rule::Disagrees,
+    Rule::Thin,
+    Rule::Unrelated,
+    Rule::Absent,
+];
 
 pub const KINDS: [TruthKind; 10] = [
     TruthKind {
@@ -298,7 +311,7 @@ pub const KINDS: [TruthKind; 10] = [
         rules: &[
             ANY_TEXT,
             OF_SUBSTANCE,
-            &[Rule::Unnamed, Rule::Vague, Rule::Uncovered, Rule::Disagrees],
+            &[Rule::Unnamed, Rule::Vague, Rule::Uncovered],
         ],
     },
     TruthKind {
@@ -318,7 +331,7 @@ pub const KINDS: [TruthKind; 10] = [
     TruthKind {
         name: "plan or data",
         verified: "JSON of its schema (`null` is missing, numbers and texts are the same, `a; b` is a list) whose values say something; tasks that differ and name their files.",
-        rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Disagrees, Rule::Vague]],
+        rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Vague]],
     },
     TruthKind {
         name: "score",

@@ -143,8 +143,64 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
             Rule::Unreasoned,
             format!("gives no reasons for the score {}", given.score),
         ));
+    } else if given.passes && speak_against(&reasons) {
+        problems.push(Problem::new(
+            Rule::Unreasoned,
+            format!(
+                "gives only reasons against the score {}: {}",
+                given.score,
+                quoted(&reasons.join("; "))
+            ),
+        ));
     }
     problems
+}
+
+/// Whether each of several reasons says that something is missing or wrong as a whole.
+fn speak_against(reasons: &[&str]) -> bool {
+    const AGAINST: [&str; 20] = [
+        "contradict",
+        "is missing",
+        "are missing",
+        "missing from",
+        "has no ",
+        "have no ",
+        "does not exist",
+        "do not exist",
+        "is empty",
+        "are empty",
+        "unusable",
+        "incomplete",
+        "is broken",
+        "fehlt",
+        "fehlen",
+        "widersprech",
+        "widerspricht",
+        "缺少",
+        "缺失",
+        "矛盾",
+    ];
+    let told: Vec<String> = reasons
+        .iter()
+        .flat_map(|reason| reason.split([';', '\n']))
+        .map(|reason| reason.trim().to_lowercase())
+        .filter(|reason| !reason.is_empty())
+        .collect();
+    told.len() > 1
+        && told
+            .iter()
+            .all(|reason| AGAINST.iter().any(|phrase| reason.contains(phrase)))
+}
+
+/// Whether a text names something that can be looked up: an id, a file, a number, a quotation, code.
+fn names_a_place(text: &str) -> bool {
+    let is_file = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let (stem, ending) = bare.rsplit_once('.').unwrap_or_default();
+        !stem.is_empty() && (1..=4).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase())
+    };
+    text.contains(|c: char| c.is_ascii_digit() || matches!(c, '`' | '"' | '“' | '„' | '«' | '「' | '/'))
+        || text.split_whitespace().any(is_file)
 }
 
 /// The values of the checks in a table or a list, and everything else that is said.
@@ -196,6 +252,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
     let mut problems = Vec::new();
     let mut points = Vec::new();
     let mut bare = Vec::new();
+    let mut places = 0;
     for name in &given.dimensions {
         let sections = outline.find(name);
         let Some(section) = sections.first() else {
@@ -228,6 +285,8 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
         if particulars(&without_numbers(&body)) == 0 {
             bare.push(*name);
         }
+        let evidence = body.trim_start_matches(|c: char| !c.is_alphabetic() && !matches!(c, '`' | '"'));
+        places += usize::from(names_a_place(evidence));
     }
     if points.len() == given.dimensions.len() && problems.is_empty() {
         #[expect(clippy::cast_precision_loss, reason = "a gate has few dimensions")]
@@ -246,6 +305,11 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
         problems.push(Problem::new(
             Rule::Unreasoned,
             format!("gives no evidence for {}", bare.join(", ")),
+        ));
+    } else if places == 0 && !points.is_empty() {
+        problems.push(Problem::new(
+            Rule::Unreasoned,
+            "gives points, and names no place of a document, no id and no figure for any of them",
         ));
     }
     problems
@@ -380,7 +444,7 @@ pub(crate) fn figure(text: &str) -> Option<Figure> {
     let text = text.trim().trim_matches(['*', '`', '_']);
     let is_one = text
         .chars()
-        .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | '%' | '/' | 'o' | 'f'));
+        .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ',' | '%' | '/' | 'o' | 'f'));
     if is_one { figure_first(text) } else { None }
 }
 
@@ -392,11 +456,21 @@ fn figure_first(text: &str) -> Option<Figure> {
         return None;
     }
     let rest = &text[at..];
-    let len = rest.len()
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut len = rest.len()
         - rest
             .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
             .len();
-    let value: f64 = rest[..len].trim_end_matches('.').parse().ok()?;
+    let mut number = rest[..len].trim_end_matches('.').to_owned();
+    // `0,9` is a number, too; `90, as before` and `1,000` are not such ones.
+    if let Some(after) = rest[len..].strip_prefix(',')
+        && (1..=2).contains(&digits(after))
+        && !number.contains('.')
+    {
+        number = format!("{number}.{}", &after[..digits(after)]);
+        len += 1 + digits(after);
+    }
+    let value: f64 = number.parse().ok()?;
     let after = rest[len..].trim_start();
     let of = if after.starts_with('%') {
         Some(100.0)
@@ -419,12 +493,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn reasons_and_places() {
+        assert!(speak_against(&[
+            "the brief has no goals; most documents are missing"
+        ]));
+        assert!(!speak_against(&[
+            "the brief has no goals; FR-002 says id in place of number"
+        ]));
+        assert!(!speak_against(&["the brief is missing"]));
+        for text in [
+            "FR-001 leads on",
+            "see architecture.md",
+            "\"tag\" is used twice",
+            "`tag 1`",
+        ] {
+            assert!(names_a_place(text), "{text}");
+        }
+        assert!(!names_a_place("excellent linkage between all artefacts."));
+    }
+
+    #[test]
     fn figures() {
         for (text, scale, expected) in [
             ("0.9", 1.0, Some(0.9)),
             ("90%", 1.0, Some(0.9)),
             ("45 of 100", 100.0, Some(45.0)),
             ("8/10", 100.0, Some(80.0)),
+            ("0,85", 1.0, Some(0.85)),
             ("high", 1.0, None),
         ] {
             assert_eq!(

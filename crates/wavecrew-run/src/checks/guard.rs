@@ -205,6 +205,19 @@ fn changed_project(
             RefChange::Moved(text) => Problem::new(Rule::Foreign, format!("while the task ran, {text}")),
         });
     }
+    let settings = before.changed_settings(now);
+    if !settings.is_empty() {
+        let shown: Vec<String> = settings
+            .iter()
+            .take(LISTED)
+            .map(|name| quoted_path(name))
+            .collect();
+        let text = format!(
+            "while the task ran, settings or hooks of the repository changed that make git start programs: {}",
+            shown.join(", ")
+        );
+        problems.push(Problem::new(Rule::Foreign, text));
+    }
     let files: Vec<String> = before
         .changed_files(now)
         .into_iter()

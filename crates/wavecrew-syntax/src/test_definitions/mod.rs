@@ -134,12 +134,14 @@ impl<'s> BodyReader<'s> {
         if context.swallowed {
             return self.add_vacuous();
         }
-        self.body.assertions.push(Assertion {
+        let assertion = Assertion {
             line: line_of(whole.start_position()),
             subject,
             strength,
             text: self.tokens(whole),
-        });
+        };
+        let times = context.times.clamp(1, MAX_TIMES);
+        self.body.assertions.extend(std::iter::repeat_n(assertion, times));
     }
 
     fn add_vacuous(&mut self) {
@@ -154,12 +156,25 @@ struct Context {
     conditional: bool,
     /// A block whose failures are caught and ignored.
     swallowed: bool,
+    /// How often a loop over a table runs it, if the source shows it; else 0.
+    times: usize,
 }
+
+/// A longer table is not counted to its end.
+const MAX_TIMES: usize = 50;
 
 impl Context {
     fn conditional(self) -> Self {
         Self {
             conditional: true,
+            ..self
+        }
+    }
+
+    /// In a loop over so many entries.
+    fn repeated(self, times: usize) -> Self {
+        Self {
+            times: self.times.max(1).saturating_mul(times),
             ..self
         }
     }

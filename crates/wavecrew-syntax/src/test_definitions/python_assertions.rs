@@ -35,6 +35,12 @@ impl<'s> PythonReader<'s> {
     fn statement(&mut self, node: Node<'_>, context: Context) {
         let deeper = context.conditional();
         match node.kind() {
+            "for_statement" if self.entries(node).is_some_and(|entries| entries > 0) => {
+                let times = self.entries(node).unwrap_or(1);
+                if let Some(body) = field(node, "body") {
+                    self.block(body, deeper.repeated(times));
+                }
+            }
             "block" => self.block(node, context),
             "assert_statement" => {
                 if let Some(expression) = children(node).first() {
@@ -76,6 +82,57 @@ impl<'s> PythonReader<'s> {
             "function_definition" | "class_definition" | "decorated_definition" => {}
             _ => self.calls(node, context),
         }
+    }
+
+    /// The number of entries of the table that a loop goes through, where the source shows it.
+    fn entries(&self, looping: Node<'_>) -> Option<usize> {
+        let mut table = field(looping, "right")?;
+        // `table.items()` and `enumerate(table)` go through all of it.
+        if table.kind() == "call" {
+            let function = field(table, "function")?;
+            table = match (function.kind(), self.text(function)) {
+                ("attribute", _) => {
+                    let name = field(function, "attribute").map(|name| self.text(name));
+                    field(function, "object").filter(|_| name == Some("items"))?
+                }
+                (_, "enumerate") => *children(field(table, "arguments")?).first()?,
+                _ => return None,
+            };
+        }
+        if table.kind() == "identifier" {
+            table = self.assigned(looping, self.text(table))?;
+        }
+        match table.kind() {
+            "list" | "tuple" | "dictionary" | "set" => {
+                let entries = children(table);
+                let spread = |entry: &Node<'_>| entry.kind().ends_with("splat");
+                (!entries.iter().any(spread)).then_some(entries.len())
+            }
+            _ => None,
+        }
+    }
+
+    /// What a name was given, if it was given once in the blocks around.
+    fn assigned<'t>(&self, from: Node<'t>, name: &str) -> Option<Node<'t>> {
+        let mut around = from.parent();
+        while let Some(block) = around {
+            let given: Vec<Node<'t>> = children(block)
+                .into_iter()
+                .filter(|statement| statement.kind() == "expression_statement")
+                .filter_map(|statement| children(statement).into_iter().next())
+                .filter(|inner| {
+                    inner.kind() == "assignment"
+                        && field(*inner, "left").is_some_and(|left| self.text(left) == name)
+                })
+                .filter_map(|assignment| field(assignment, "right"))
+                .collect();
+            match given.as_slice() {
+                [] => around = block.parent(),
+                [only] => return Some(*only),
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn try_statement(&mut self, node: Node<'_>, context: Context) {

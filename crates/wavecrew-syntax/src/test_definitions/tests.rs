@@ -334,3 +334,29 @@ fn extreme_nesting_is_not_searched() {
     let deep = format!("def test_a():\n    assert {}1\n", "not ".repeat(5_000));
     assert_eq!(tests(Grammar::Python, &deep), []);
 }
+
+#[test]
+fn an_assertion_in_a_loop_over_a_table_counts_for_each_entry() {
+    for (body, expected) in [
+        ("for a in [1, 2, 3]:\n        assert f(a) == a", 3),
+        (
+            "steps = [(1, 2), (3, 4)]\n    for a, b in steps:\n        with self.subTest(a):\n            self.assertEqual(f(a), b)",
+            2,
+        ),
+        ("for a, b in {1: 2, 3: 4}.items():\n        assert f(a) == b", 2),
+        ("for n, a in enumerate(TABLE):\n        assert f(a) == n", 2),
+        ("for a in range(9):\n        assert f(a) == a", 1),
+        (
+            "for a in [x for x in TABLE if x > 9]:\n        assert f(a) == a",
+            1,
+        ),
+        (
+            "steps = [1, 2]\n    steps = []\n    for a in steps:\n        assert f(a) == a",
+            1,
+        ),
+    ] {
+        let source = format!("TABLE = [1, 2]\n\ndef test_a(self):\n    {body}\n");
+        let found = tests(Grammar::Python, &source);
+        assert_eq!(found[0].assertions.len(), expected, "{source}");
+    }
+}

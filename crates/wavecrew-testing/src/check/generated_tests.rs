@@ -232,10 +232,13 @@ fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
         }
         for shape in shapes {
             let why = match shape.mode {
-                TestMode::Skipped | TestMode::Todo | TestMode::SkippedIf => Some(DropReason::Skipped),
+                TestMode::Skipped | TestMode::Todo => Some(DropReason::Skipped),
                 TestMode::ExpectedToFail => Some(DropReason::ExpectedToFail),
                 TestMode::Only => Some(DropReason::Focused),
-                TestMode::Runs => shape.assertions.is_empty().then_some(DropReason::AssertsNothing),
+                // Whether a condition holds is seen in the run.
+                TestMode::Runs | TestMode::SkippedIf => {
+                    shape.assertions.is_empty().then_some(DropReason::AssertsNothing)
+                }
             };
             let id = id(&shape.name);
             found.dropped.extend(why.map(|why| Dropped {

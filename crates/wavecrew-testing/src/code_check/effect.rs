@@ -88,6 +88,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     problems.extend(bodies(changes));
     problems.extend(hollow_tests(changes));
     problems.extend(swallowed(changes));
+    problems.extend(answered(changes));
     problems.extend(unplanned(changes, &effective, word));
     problems
 }
@@ -217,16 +218,19 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     problems
 }
 
-/// New tests of which none can fail.
-fn hollow_tests(changes: &Changes) -> Option<Problem> {
+/// Files of which no new test can fail.
+pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
-    let (mut all, mut hollow) = (0, Vec::new());
+    let mut found = Vec::new();
     for change in changes
         .files
         .iter()
         .filter(|change| change.kind == FileKind::Test)
     {
-        let language = Grammar::of(Path::new(&change.path))?;
+        let Some(language) = Grammar::of(Path::new(&change.path)) else {
+            continue;
+        };
+        let (mut all, mut hollow) = (0, Vec::new());
         let (before, after) = change.texts();
         let known = tests(language, before);
         let lines: Vec<&str> = after.lines().collect();
@@ -242,11 +246,163 @@ fn hollow_tests(changes: &Changes) -> Option<Problem> {
                 hollow.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
             }
         }
+        if hollow.len() == all {
+            found.append(&mut hollow);
+        }
     }
-    (all > 0 && hollow.len() == all).then(|| {
-        let what = format!("the new tests assert nothing that can fail: {}", listed(&hollow));
+    (!found.is_empty()).then(|| {
+        let what = format!("the new tests assert nothing that can fail: {}", listed(&found));
         Problem::new(Rule::HardCoded, what)
     })
+}
+
+/// Changed files that are links out of the project: what they lead to is not part of the work.
+pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
+    let leads_out = |change: &&FileChange| {
+        let path = folder.join(&change.path);
+        let is_link = path.symlink_metadata().is_ok_and(|about| about.is_symlink());
+        is_link && !path.canonicalize().is_ok_and(|real| real.starts_with(folder))
+    };
+    let found: Vec<&str> = changes
+        .files
+        .iter()
+        .filter(leads_out)
+        .map(|change| change.path.as_str())
+        .collect();
+    (!found.is_empty()).then(|| {
+        let what = format!(
+            "links lead out of the project, the files themselves are missing: {}",
+            listed(&found)
+        );
+        Problem::new(Rule::Missing, what)
+    })
+}
+
+/// New code that looks its answers up by the text of its whole argument, and never puts one in.
+fn answered(changes: &Changes) -> Option<Problem> {
+    const TEXT_OF: [&str; 6] = [
+        "json.stringify(",
+        "repr(",
+        "str(",
+        "tuple(",
+        "json.dumps(",
+        "string(",
+    ];
+    let mut places = Vec::new();
+    for change in changes
+        .files
+        .iter()
+        .filter(|change| change.kind == FileKind::Source)
+    {
+        let (before, after) = change.texts();
+        let lower = after.to_lowercase();
+        // A cache is filled by the code itself.
+        let fills = lower.contains(".set(")
+            || lower.lines().any(|line| {
+                line.split_once("] =")
+                    .is_some_and(|(_, rest)| !rest.starts_with('='))
+            });
+        let looks_up = |line: &str| {
+            TEXT_OF
+                .iter()
+                .any(|text| line.contains(&format!(".get({text}")) || line.contains(&format!("[{text}")))
+        };
+        for (number, line) in (1..).zip(after.lines()) {
+            if !fills && looks_up(&line.to_lowercase()) && !before.contains(line.trim()) {
+                places.push(format!("{}:{number}", change.path));
+            }
+        }
+    }
+    (!places.is_empty()).then(|| {
+        Problem::new(
+            Rule::HardCoded,
+            format!(
+                "answers are looked up by the whole argument at {}",
+                listed(&places)
+            ),
+        )
+    })
+}
+
+/// What new code asks of an object of the project that only mocks in the new tests have.
+pub fn only_mocked(changes: &Changes, folder: &Path) -> Option<Problem> {
+    let of = |kind: FileKind| changes.files.iter().filter(move |change| change.kind == kind);
+    let mocking: Vec<&str> = of(FileKind::Test)
+        .filter_map(|change| change.after.as_deref())
+        .filter(|text| MOCKS.iter().any(|mock| text.contains(mock)))
+        .collect();
+    let mut found = Vec::new();
+    for change in of(FileKind::Source).filter(|_| !mocking.is_empty()) {
+        let (before, after) = change.texts();
+        for (object, name) in asked(after) {
+            let is_mocked = mocking.iter().any(|text| {
+                [
+                    format!("{name}="),
+                    format!(".{name} ="),
+                    format!(".{name}.return_value"),
+                    format!("{name}:"),
+                ]
+                .iter()
+                .any(|given| text.contains(given.as_str()))
+            });
+            if is_mocked && !before.contains(name) && is_only_here(folder, &change.path, object, name) {
+                found.push(format!("{object}.{name} ({})", change.path));
+            }
+        }
+    }
+    (!found.is_empty()).then(|| {
+        Problem::new(
+            Rule::HardCoded,
+            format!(
+                "only mocks of the tests have what the code asks for: {}",
+                listed(&found)
+            ),
+        )
+    })
+}
+
+const MOCKS: [&str; 5] = [
+    "Mock(",
+    "SimpleNamespace(",
+    "create_autospec(",
+    "jest.fn(",
+    "vi.fn(",
+];
+
+/// `object.name` in a text.
+fn asked(text: &str) -> Vec<(&str, &str)> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found: Vec<(&str, &str)> = text
+        .match_indices('.')
+        .filter_map(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + 1..]);
+            let object = &before[before.rfind(|c: char| !is_name(c)).map_or(0, |end| end + 1)..];
+            let name = &after[..after.find(|c: char| !is_name(c)).unwrap_or(after.len())];
+            let is_plain =
+                object.starts_with(|c: char| c.is_ascii_lowercase()) && !["self", "this"].contains(&object);
+            (is_plain && name.len() > 3).then_some((object, name))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether the project has a class for the object, and no other source has the name.
+fn is_only_here(folder: &Path, path: &str, object: &str, name: &str) -> bool {
+    let grep = |words: &[&str]| {
+        let words: Vec<&str> = ["grep", "--untracked", "-l", "-w"]
+            .iter()
+            .chain(words)
+            .copied()
+            .collect();
+        super::git_changes::git(folder, &words).unwrap_or_default()
+    };
+    let class = object.replace('_', "");
+    !grep(&["-i", "-e", &format!("class {class}")]).is_empty()
+        && grep(&["-e", name])
+            .lines()
+            .all(|file| file == path || super::file_kind::kind_of(file) == FileKind::Test)
 }
 
 /// New code that hides every error.
@@ -288,4 +444,63 @@ fn has_word(text: &str, word: &str) -> bool {
         let after = text[at + word.len()..].chars().next();
         !before.is_some_and(inside) && !after.is_some_and(inside)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, after: &str) -> FileChange {
+        FileChange {
+            path: path.to_owned(),
+            kind: super::super::file_kind::kind_of(path),
+            before: None,
+            after: Some(after.to_owned()),
+        }
+    }
+
+    fn changes(files: &[(&str, &str)]) -> Changes {
+        Changes {
+            files: files.iter().map(|(path, text)| change(path, text)).collect(),
+            branch: None,
+            continues: true,
+        }
+    }
+
+    #[test]
+    fn answers_that_are_looked_up_by_the_whole_argument() {
+        for (text, expected) in [
+            ("def f(x):\n    return KNOWN[repr(x)]\n", true),
+            ("export const f = (x) => known.get(JSON.stringify(x));\n", true),
+            ("def f(x):\n    return PRICES[x.name]\n", false),
+            (
+                "def f(x):\n    if repr(x) not in cache:\n        cache[repr(x)] = g(x)\n    return cache[repr(x)]\n",
+                false,
+            ),
+        ] {
+            let path = if text.contains("const") { "a.js" } else { "a.py" };
+            assert_eq!(answered(&changes(&[(path, text)])).is_some(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_tests_that_cannot_fail() {
+        let good = ("tests/test_a.py", "def test_a():\n    assert f(1) == 2\n");
+        let hollow = ("tests/test_b.py", "def test_b():\n    f(1)\n");
+        assert!(hollow_tests(&changes(&[good])).is_none());
+        let problem = hollow_tests(&changes(&[good, hollow])).unwrap();
+        assert!(
+            problem.text.contains("test_b") && !problem.text.contains("test_a"),
+            "{}",
+            problem.text
+        );
+    }
+
+    #[test]
+    fn what_code_asks_of_objects() {
+        assert_eq!(
+            asked("def f(store):\n    return store.total_of(self.limit) + Store.other + 1.5"),
+            [("store", "total_of")]
+        );
+    }
 }

@@ -14,7 +14,7 @@ pub enum FileKind {
 }
 
 /// Names of files that decide what builds and tests run.
-const SETTINGS: [&str; 34] = [
+const SETTINGS: [&str; 38] = [
     "makefile",
     "gnumakefile",
     "justfile",
@@ -27,6 +27,10 @@ const SETTINGS: [&str; 34] = [
     "setup.cfg",
     "pyproject.toml",
     "package.json",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".env",
     ".babelrc",
     ".coveragerc",
     "sitecustomize.py",

@@ -3,7 +3,7 @@
 use super::file_kind::{FileKind, kind_of};
 use std::fs;
 use std::path::Path;
-use wavecrew_process::git_command;
+use wavecrew_process::{git_command, git_output};
 use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A working copy, and the commit that its work began with.
@@ -114,10 +114,9 @@ fn hidden(folder: &Path) -> Vec<String> {
 
 /// What git prints; `None` when it fails. The settings of the repository cannot start programs.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
-    let output = git_command(folder, words)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .output()
-        .ok()?;
+    let mut command = git_command(folder, words);
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    let output = git_output(command).ok()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then_some(printed)
 }

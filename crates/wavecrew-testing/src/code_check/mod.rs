@@ -2,6 +2,7 @@
 //! with the commands and tests of the base commit. Runs the project's own build and tests.
 
 mod base_run;
+mod behaviour;
 mod commands;
 mod effect;
 mod file_kind;
@@ -100,9 +101,23 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
     if let Some(changes) = found.changes.as_ref().filter(|_| !again) {
         let problems = effect::problems(changes, &found.word);
         found.problems.extend(problems);
+        found.problems.extend(effect::only_mocked(changes, case.folder));
     }
     let complaint = found.complaint();
-    Ok(found.report(case, complaint))
+    let mut report = found.report(case, complaint);
+    if let CheckReport::Confirmed(details) = &mut report
+        && let Some(evidence) = behaviour::evidence(case, &found)
+    {
+        let facts = [
+            ("behaviour_differences", evidence.differences.to_string()),
+            ("behaviour_inputs", evidence.inputs.to_string()),
+        ];
+        details
+            .facts
+            .extend(facts.map(|(name, value)| (name.to_owned(), value)));
+        report = report.with_remark(Some(evidence.remark));
+    }
+    Ok(report)
 }
 
 /// Checks that enough tests pass: first those that the session's changes affect, then all.
@@ -118,10 +133,13 @@ pub fn check_tests(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError
     if let Some(short) = check_affected(case, wanted)? {
         return Ok(CheckReport::Short(short));
     }
-    let found = match build_and_test(case)? {
+    let mut found = match build_and_test(case)? {
         Ok(found) => found,
         Err(refused) => return Ok(refused),
     };
+    found
+        .problems
+        .extend(found.changes.as_ref().and_then(effect::hollow_tests));
     let complaint = match found.pass_rate() {
         Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
         Some(rate) if found.builds() => {
@@ -194,6 +212,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
             problems.push(Problem::new(Rule::History, text));
         }
         problems.extend(commands::problems(changes, &word, &folder, base));
+        problems.extend(effect::links(changes, &folder));
         problems.extend(test_changes::problems(changes, &word));
         as_it_was = BaseRun::wanted(changes, &word, &folder, base, &problems);
     }

@@ -6,6 +6,7 @@ use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange, git};
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
+use wavecrew_syntax::{Grammar, tests};
 
 /// What acts on a framework, or asks whether it runs.
 pub const ACTS: [&str; 28] = [
@@ -37,6 +38,26 @@ pub const ACTS: [&str; 28] = [
     "assert.strictequal =",
     "globalthis.expect",
     "node_env === 'test'",
+];
+/// What asks who called: a program that needs to know answers tests in its own way.
+const ASKS: [&str; 17] = [
+    "inspect.stack",
+    "inspect.currentframe",
+    "sys._getframe",
+    "extract_stack",
+    ".stack.includes",
+    ".stack.match",
+    ".stack.split",
+    ".stack.indexof",
+    "capturestacktrace",
+    "\"sys\").modules",
+    "'sys').modules",
+    "\"unittest\" in",
+    "'unittest' in",
+    "\"pytest\" in",
+    "'pytest' in",
+    "\"unittest\" not in",
+    "\"pytest\" not in",
 ];
 /// What ends a test process as if all were well; programs may do the same.
 const ENDS: [&str; 4] = ["sys.exit(0)", "process.exit(0)", "process.exitcode", "atexit"];
@@ -117,7 +138,7 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
     for change in &changes.files {
         let (before, after) = change.texts();
         let patterns: Vec<&str> = match change.kind {
-            FileKind::Source => ACTS.iter().chain(&FRAMEWORKS).copied().collect(),
+            FileKind::Source => ACTS.iter().chain(&FRAMEWORKS).chain(&ASKS).copied().collect(),
             FileKind::Test | FileKind::Settings => ACTS.iter().chain(&ENDS).copied().collect(),
             FileKind::Document | FileKind::Data => continue,
         };
@@ -130,6 +151,7 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
                 places.push(format!("{}:{number}: {}", change.path, line.trim()));
             }
         }
+        places.extend(named_tests(changes, change));
     }
     if places.is_empty() {
         return Vec::new();
@@ -139,6 +161,28 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
         listed(&places)
     );
     vec![Problem::new(Rule::Steered, text)]
+}
+
+/// Lines of source that name a test.
+fn named_tests(changes: &Changes, change: &FileChange) -> Vec<String> {
+    if change.kind != FileKind::Source {
+        return Vec::new();
+    }
+    let of_tests = changes.files.iter().filter(|other| other.kind == FileKind::Test);
+    let names: Vec<String> = of_tests
+        .filter_map(|other| Some((Grammar::of(Path::new(&other.path))?, other.after.as_deref()?)))
+        .flat_map(|(language, text)| tests(language, text))
+        .filter_map(|test| test.name.rsplit("::").next().map(str::to_owned))
+        // A short word may mean anything.
+        .filter(|name| name.len() > 7 && name.contains(['_', ' ']))
+        .flat_map(|name| [format!("\"{name}\""), format!("'{name}'")])
+        .map(|name| name.to_lowercase())
+        .collect();
+    let patterns: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (before, after) = change.texts();
+    acting_lines(before, after, &patterns)
+        .map(|(number, line)| format!("{}:{number}: {}", change.path, line.trim()))
+        .collect()
 }
 
 /// The new lines that contain one of the patterns, with their numbers.

@@ -1,5 +1,6 @@
 //! Holds workers that cheat and workers that are honest in many styles against the checks, with real frameworks.
-//! `WAVECREW_TEST_DEPTH=full` runs all of them; `WAVECREW_TRUTH=ONE|OTHER` those whose names contain a text, and says more.
+//! `WAVECREW_TEST_DEPTH=full` runs all of them; `WAVECREW_TRUTH=ONE|OTHER` those whose names contain a text, one after the
+//! other, and says more.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +18,15 @@ use wavecrew_testing::rounds;
 use wavecrew_testing::scope::MutationEffort;
 
 /// How many of each framework run at default depth.
-const SAMPLE: [(&str, usize); 4] = [("pytest", 4), ("vitest", 1), ("jest", 1), ("later", 2)];
+const SAMPLE: [(&str, usize); 7] = [
+    ("pytest", 3),
+    ("vitest", 1),
+    ("jest", 1),
+    ("later", 1),
+    ("unseen", 1),
+    ("unseen vitest", 1),
+    ("unseen jest", 1),
+];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
@@ -49,8 +58,13 @@ fn cheats_are_not_verified_and_honest_workers_are() {
             held.lock().unwrap().push(result);
         }
     };
+    let lanes = if std::env::var_os("WAVECREW_TRUTH").is_some() {
+        1
+    } else {
+        2
+    };
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..lanes {
             scope.spawn(work);
         }
     });

@@ -51,6 +51,11 @@ fn to_type(value: Value, schema: &Value) -> Value {
         Value::Array(entries) if !accepts("array") && accepts("string") && entries.iter().all(is_plain) => {
             Value::String(joined(&entries))
         }
+        // A file with what happens to it.
+        Value::Object(ref fields) if !accepts("object") && accepts("string") => match named_path(fields) {
+            Some(path) => Value::String(path.to_owned()),
+            None => value,
+        },
         Value::Object(fields) if !accepts("object") && accepts("array") => Value::Array(
             fields
                 .into_iter()
@@ -59,6 +64,17 @@ fn to_type(value: Value, schema: &Value) -> Value {
         ),
         other => other,
     }
+}
+
+/// The file that an entry of a list of files names: a text, or an object with its path.
+pub(crate) fn file_name(entry: &Value) -> Option<&str> {
+    entry.as_str().or_else(|| named_path(entry.as_object()?))
+}
+
+/// The path of an object that names a file: `{"path": "a.py", "action": "create"}`.
+fn named_path(fields: &Map<String, Value>) -> Option<&str> {
+    let names = ["path", "file", "filename", "file_path", "name"];
+    names.iter().find_map(|name| fields.get(*name)?.as_str())
 }
 
 /// The word of a choice in its own letters.
@@ -120,7 +136,10 @@ pub(crate) fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
         Value::Array(entries) => entries
             .iter()
             .filter(|entry| !entry.is_null())
-            .map(plain)
+            .map(|entry| {
+                let path = entry.as_object().and_then(named_path);
+                path.map_or_else(|| plain(entry), str::to_owned)
+            })
             .collect(),
         Value::String(text) => split(&text).map(str::to_owned).collect(),
         other => vec![plain(&other)],

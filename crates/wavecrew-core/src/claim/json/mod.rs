@@ -8,7 +8,7 @@ use super::rules::{Problem, Rule};
 use serde_json::Value;
 use std::path::{Component, Path};
 
-pub(crate) use coerce::{coerce, text as plain_text, texts, without_nulls};
+pub(crate) use coerce::{coerce, file_name, text as plain_text, texts, without_nulls};
 pub(super) use sense::alike;
 pub use sense::plan_problems;
 

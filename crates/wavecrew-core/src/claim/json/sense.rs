@@ -4,7 +4,9 @@ use super::{JsonRules, texts_at};
 use crate::claim::DocumentContext;
 use crate::claim::markdown::copy_of;
 use crate::claim::rules::{Problem, Rule};
-use crate::claim::text::{Gap, gap, is_nothing, particulars, quoted, shares_word, similarity, slot, words};
+use crate::claim::text::{
+    Gap, gap, is_nothing, particulars, quoted, shares_word, similarity, slot, without_ids, words,
+};
 use crate::plan::PlanTask;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -97,10 +99,68 @@ impl Walk<'_, '_> {
         let is_criterion = key.contains("criteria") || key.contains("acceptance");
         if is_about_work && !own.is_empty() && own == words(self.context.request) {
             add(Rule::Thin, "repeats the request");
-        } else if (is_about_work || is_criterion) && particulars(text) == 0 {
+        } else if (is_about_work && particulars(text) == 0)
+            || (is_criterion && particulars(&without_ids(text)) == 0)
+        {
             add(Rule::Vague, "names nothing particular");
+        } else if key == "description" && only_looks_into(text) {
+            add(Rule::Vague, "plans to look into something, and no result of it");
         }
     }
+}
+
+/// A task that begins with thinking and names nothing that comes of it.
+fn only_looks_into(text: &str) -> bool {
+    const LOOKING: [&str; 20] = [
+        "look into",
+        "look at",
+        "think about",
+        "consider",
+        "investigate",
+        "explore",
+        "discuss",
+        "evaluate",
+        "research",
+        "analyse",
+        "analyze",
+        "brainstorm",
+        "study",
+        "examine",
+        "assess",
+        "研究",
+        "调研",
+        "考虑",
+        "検討",
+        "調査",
+    ];
+    const MAKING: [&str; 22] = [
+        "add",
+        "adds",
+        "fix",
+        "fixes",
+        "write",
+        "implement",
+        "create",
+        "build",
+        "remove",
+        "delete",
+        "rename",
+        "change",
+        "replace",
+        "move",
+        "extend",
+        "split",
+        "test",
+        "document",
+        "record",
+        "report",
+        "update",
+        "measure",
+    ];
+    let lower = text.trim().to_lowercase();
+    LOOKING.iter().any(|start| lower.starts_with(start))
+        && !words(text).iter().any(|word| MAKING.contains(&word.as_str()))
+        && !text.contains(['`', '(', '/', '实', '加', '追'])
 }
 
 /// Required texts and lists that are there and empty.

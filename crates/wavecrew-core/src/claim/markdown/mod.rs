@@ -3,8 +3,8 @@
 use super::heading::fit;
 use super::rules::{Problem, Rule};
 use super::text::{
-    Gap, admission, gap, is_english, is_nothing, quoted, shares_word, shingles, similarity, slot, word_count,
-    words,
+    Gap, admission, gap, is_english, is_nothing, particulars_beside, quoted, shares_word, shingles,
+    similarity, slot, word_count, words, wrong_share,
 };
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -174,8 +174,30 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
             Rule::Thin,
             format!("says next to nothing{place}: {}", quoted(&text)),
         ));
+    } else if says_nothing_of_its_own(&says, &text, context) {
+        problems.push(Problem::new(
+            Rule::Thin,
+            format!("could stand in any document{place}: {}", quoted(&text)),
+        ));
+    }
+    if let Some(share) = says.iter().find_map(|block| wrong_share(&block.text)) {
+        problems.push(Problem::new(
+            Rule::Disagrees,
+            format!(
+                "has per cent that are not those of its counts{place}: {}",
+                quoted(share)
+            ),
+        ));
     }
     problems
+}
+
+/// Only words that can be said of everything, and words of the request. Judged where the language is known.
+fn says_nothing_of_its_own(says: &[&&Block], text: &str, context: DocumentContext<'_>) -> bool {
+    is_english(&words(text))
+        && !says.iter().any(|block| block.is_code)
+        && !text.contains(|c: char| c.is_ascii_digit())
+        && particulars_beside(text, &words(context.request)) == 0
 }
 
 /// What of the text is the instruction's own, if most of it is.
@@ -241,7 +263,8 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
 /// Whether the document names anything of the request, where both are in one language.
 fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem> {
     let request = words(context.request);
-    let mut text: Vec<String> = outline
+    // A title is quickly copied from the request.
+    let text: Vec<String> = outline
         .blocks
         .iter()
         .flat_map(|block| words(&block.text))
@@ -249,7 +272,6 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
     if request.is_empty() || !context.request.is_ascii() || !is_english(&text) {
         return None;
     }
-    text.extend(outline.sections.iter().flat_map(|section| words(&section.title)));
     (!shares_word(&text, &request)).then(|| {
         let request = quoted(context.request);
         Problem::new(Rule::Unrelated, format!("names nothing of the request {request}"))

@@ -12,6 +12,8 @@ pub(super) struct Said {
     pub code: Vec<String>,
     /// Text below other headings.
     pub elsewhere: String,
+    /// Other headings than those of the verdict and the findings, as long as there are no findings.
+    others: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,8 +24,23 @@ enum Location {
 }
 
 impl Said {
-    /// Expects the usual form.
+    /// Expects the usual form. If no heading is that of the findings, and one other is left beside the verdict, it is it.
     pub(super) fn read(text: &str) -> Self {
+        let said = Self::read_with(text, None);
+        match said.others.as_slice() {
+            [only] if !said.verdict.trim().is_empty() && said.is_without_findings() => {
+                Self::read_with(text, Some(only))
+            }
+            _ => said,
+        }
+    }
+
+    fn is_without_findings(&self) -> bool {
+        self.text.trim().is_empty() && self.tables.is_empty() && self.code.is_empty()
+    }
+
+    /// `findings` is another title of the findings.
+    fn read_with(text: &str, findings: Option<&str>) -> Self {
         let mut said = Self::default();
         let (mut place, mut depth) = (Location::Elsewhere, HeadingLevel::H6);
         let mut title: Option<String> = None;
@@ -33,7 +50,15 @@ impl Said {
                 Event::Start(Tag::Heading { .. }) => title = Some(String::new()),
                 Event::End(TagEnd::Heading(level)) => {
                     let title = title.take().unwrap_or_default();
-                    let next = match (fit(&title, "Verdict"), fit(&title, "Findings")) {
+                    let of_findings = if findings == Some(title.as_str()) {
+                        3
+                    } else {
+                        fit(&title, "Findings")
+                    };
+                    if level > HeadingLevel::H1 && fit(&title, "Verdict") + of_findings == 0 {
+                        said.others.push(title.clone());
+                    }
+                    let next = match (fit(&title, "Verdict"), of_findings) {
                         (verdict, findings) if verdict > findings => Some(Location::Verdict),
                         (_, findings) if findings > 0 => Some(Location::Findings),
                         // Parts of a section belong to it.

@@ -1,7 +1,7 @@
 //! Acceptance criteria, estimates and stories, by the words for them in several languages.
 
 use super::item::{Item, cells, has_word};
-use crate::claim::text::{Gap, gap, particulars, words};
+use crate::claim::text::{Gap, gap, particulars, without_ids, words};
 
 /// What criteria are called.
 const CRITERIA: [&str; 22] = [
@@ -173,7 +173,7 @@ pub(super) fn criteria_flaw(item: &Item<'_>, criteria: &str) -> Option<CriteriaF
     let title = words(title);
     let own = words(criteria);
     let repeats = own.iter().all(|word| title.contains(word)) && !criteria.contains('`');
-    (repeats || particulars(criteria) == 0).then_some(CriteriaFlaw::Vague)
+    (repeats || particulars(&without_ids(criteria)) == 0).then_some(CriteriaFlaw::Vague)
 }
 
 pub(super) fn estimate<'a>(item: &'a Item<'_>) -> Option<&'a str> {

@@ -71,6 +71,11 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         &unserving,
     ));
     problems.extend(story_problems(&all().collect::<Vec<_>>()));
+    problems.extend(listed(
+        Rule::Disagrees,
+        "has epics that wait for each other:",
+        &in_circles(&found),
+    ));
     let mvp = named(&below(text, |title| fit(title, "MVP") > 0), STORY);
     if mvp.is_empty() {
         problems.push(Problem::new(
@@ -88,6 +93,57 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         &unknown,
     ));
     problems
+}
+
+/// Words for what an epic waits for.
+const WAITS: [&str; 8] = [
+    "depend",
+    "blocked by",
+    "hängt",
+    "abhängig",
+    "dépend",
+    "依赖",
+    "依存",
+    "зависит",
+];
+
+/// Epics that wait for themselves, over others.
+fn in_circles<'a>(epics: &[Item<'a>]) -> Vec<&'a str> {
+    let waits: Vec<(&str, BTreeSet<String>)> = epics
+        .iter()
+        .map(|epic| {
+            // Stories have words of their own.
+            let lines = epic.text.lines().take_while(|line| named(line, STORY).is_empty());
+            let after = lines.flat_map(|line| {
+                let lower = line.to_lowercase();
+                let at = WAITS.iter().filter_map(|word| lower.find(word)).min();
+                let rest = at.and_then(|at| line.get(at..)).unwrap_or_default();
+                named(rest.split(['.', '。']).next().unwrap_or_default(), EPIC)
+            });
+            (epic.id, after.collect())
+        })
+        .collect();
+    let reaches_itself = |id: &str| {
+        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        let mut next = vec![id];
+        while let Some(from) = next.pop() {
+            let on = waits.iter().find(|(known, _)| *known == from);
+            for to in on.into_iter().flat_map(|(_, on)| on) {
+                if to == id {
+                    return true;
+                }
+                if reached.insert(to) {
+                    next.push(to);
+                }
+            }
+        }
+        false
+    };
+    epics
+        .iter()
+        .map(|epic| epic.id)
+        .filter(|id| reaches_itself(id))
+        .collect()
 }
 
 fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
@@ -194,6 +250,17 @@ mod tests {
             (
                 document(2, 3, "STORY-009"),
                 &["has stories in its MVP that no epic has: STORY-009"],
+            ),
+            (
+                document(2, 3, "STORY-001")
+                    .replace("Delivers FR-001.", "Delivers FR-001. Depends on EPIC-002.")
+                    .replace("Delivers FR-002.", "Delivers FR-002. Depends on EPIC-001."),
+                &["has epics that wait for each other: EPIC-001, EPIC-002"],
+            ),
+            (
+                document(2, 3, "STORY-001")
+                    .replace("Delivers FR-002.", "Delivers FR-002. Depends on EPIC-001."),
+                &[],
             ),
             (
                 document(2, 3, "STORY-001")

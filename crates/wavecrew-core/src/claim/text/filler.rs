@@ -300,9 +300,53 @@ pub(crate) fn admission(text: &str) -> Option<&'static str> {
     ADMISSIONS.into_iter().find(|phrase| lower.contains(phrase))
 }
 
+/// Where a text tells somebody else to do the work.
+pub(crate) fn hands_over(text: &str) -> bool {
+    const WHO: [&str; 11] = [
+        "the user should ",
+        "the user can ",
+        "the user needs to ",
+        "the user must ",
+        "you should ",
+        "you can ",
+        "you need to ",
+        "you have to ",
+        "please ",
+        "somebody should ",
+        "someone should ",
+    ];
+    const WHAT: [&str; 16] = [
+        "run", "execute", "check", "look", "open", "verify", "count", "list", "test", "use", "call", "ask",
+        "see", "read", "inspect", "do",
+    ];
+    let lower = text.trim().to_lowercase();
+    WHO.iter().any(|who| {
+        let first = lower.strip_prefix(who).and_then(|rest| rest.split(' ').next());
+        first.is_some_and(|first| WHAT.contains(&first))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_that_is_handed_over() {
+        for text in [
+            "The user should run `ss -tlnp` on the host.",
+            "Please check the log yourself.",
+            "You can list them with ls.",
+        ] {
+            assert!(hands_over(text), "{text}");
+        }
+        for text in [
+            "The user should be asked twice; the form asks once.",
+            "3 ports; you can close 8081",
+            "Please-wait pages are cached.",
+        ] {
+            assert!(!hands_over(text), "{text}");
+        }
+    }
 
     #[test]
     fn texts_that_are_none() {

@@ -1,14 +1,16 @@
 //! What a piece of text says, in any language: its words, whether it stands in for a text that is still to come, and
 //! whether it says something particular. Knows nothing of documents.
 
+mod figures;
 mod filler;
 mod particular;
 mod words;
 
+pub(super) use figures::wrong_share;
 pub(super) use filler::is_nothing;
-pub(crate) use filler::{Gap, admission, gap, slot};
-pub(crate) use particular::particulars;
+pub(crate) use filler::{Gap, admission, gap, hands_over, slot};
 pub(super) use particular::{is_english, shares_word};
+pub(crate) use particular::{particulars, particulars_beside, without_ids};
 pub(crate) use words::words;
 pub(super) use words::{shingles, similarity, word_count};
 

@@ -6,7 +6,7 @@ use super::words;
 const BINDING: &str = " a an the and or but if then else of in on at by for from to into with without as is are was were be been being it its this that these those there here \
 has have had do does did not no nor so than too very can could may might must shall should will would i we you he she they them our your my their his her us me \
 which who whom whose what when where why how all any each every some more most other such only own same just also both either neither one about after before over under up down out off \
-again further once during between through against because while until per via let get got make made makes given ";
+again further once during between through against because while until per via let get got make made makes given yet cannot ";
 
 /// Words that can be said of everything: they praise, they promise, or they name the form and not the matter.
 const GENERAL: &str = " works work working worked well good great nice fine ok okay perfect perfectly excellent correct correctly proper properly expected expectations successful successfully success \
@@ -16,7 +16,9 @@ everything nothing anything something none lgtm looks look looking seems approve
 various relevant necessary appropriate standard suitable possible available current future goal goals vision section sections document documents content text describes describe description consists contains contain provides provide improve improved improves improvement better could \
 update updated change changes changed code add adds added fix fixes fixed test tests testing task tasks step steps story stories epic epics part parts item thing things stuff refactor clean cleanup use used uses using \
 technologies technology components component entities entity interfaces interface decisions decision follow follows follows interact delivers deliver delight delights increase reduce costs growth enable all-relevant end business partners administrators end-customers experience \
-found findings finding identified identify great-job job very overall highest much many level yes lot lots none-found na needed need needs want wants like likes tester testers testable carry criteria criterion acceptance find finds satisfied-with experience-best ability able ";
+found findings finding identified identify great-job job very overall highest much many level yes lot lots none-found na needed need needs want wants like likes tester testers testable carry criteria criterion acceptance find finds satisfied-with experience-best ability able \
+described requested request intended desired structure structured structures naming readable readability maintainable maintainability clean cleaner tidy elegant solid comprehensive thorough thoroughly \
+full fully potential seamless seamlessly world-class best-in-class empower empowers unlock leverage leverages delightful frictionless future-proof cutting-edge state-of-the-art holistic significant measurable impact engagement exceed exceeds outstanding ";
 
 /// The same in other languages.
 const GENERAL_PHRASES: [&str; 12] = [
@@ -50,6 +52,36 @@ pub(crate) fn particulars(text: &str) -> usize {
     found.sort();
     found.dedup();
     found.len() + code
+}
+
+/// The same beside what the request says: a text that only turns its words around says nothing of its own.
+pub(crate) fn particulars_beside(text: &str, request: &[String]) -> usize {
+    let own = words(&text.to_lowercase());
+    let of_request: Vec<&String> = own
+        .iter()
+        .filter(|word| shares_word(std::slice::from_ref(word), request))
+        .collect();
+    let rest: Vec<&str> = own
+        .iter()
+        .filter(|word| !of_request.contains(word))
+        .map(String::as_str)
+        .collect();
+    particulars(&rest.join(" ")) + text.matches('`').count() / 2
+}
+
+/// The text without ids such as `FR-001`: a criterion that names just its own requirement names nothing.
+pub(crate) fn without_ids(text: &str) -> String {
+    let is_id = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        bare.rsplit_once('-').is_some_and(|(name, number)| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphabetic())
+                && !number.is_empty()
+                && number.bytes().all(|b| b.is_ascii_digit())
+        })
+    };
+    let kept: Vec<&str> = text.split_whitespace().filter(|word| !is_id(word)).collect();
+    kept.join(" ")
 }
 
 /// Whether a text is likely to be English: the commonest words of it are there.
@@ -98,6 +130,19 @@ mod tests {
         ] {
             assert_eq!(particulars(text), expected, "{text}");
         }
+        let request = words("Tag notes");
+        for (text, expected) in [
+            ("Notes have no tags yet, so notes cannot be tagged.", 0),
+            ("Users who would like to tag their notes.", 0),
+            ("A writer finds every note about a subject.", 2),
+            ("`tag 1` keeps a tag", 2),
+        ] {
+            assert_eq!(particulars_beside(text, &request), expected, "{text}");
+        }
+        assert_eq!(
+            without_ids("when FR-001 is used, then TASK-2 re-runs"),
+            "when is used, then re-runs"
+        );
         assert!(shares_word(&words("Tagging is slow"), &words("tag notes")));
         assert!(!shares_word(&words("We deliver value"), &words("tag notes")));
         assert!(is_english(&words("The store keeps the tags of a note")));

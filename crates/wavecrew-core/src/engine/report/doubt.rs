@@ -1,6 +1,6 @@
 //! What makes a report of success doubtful by itself, before anything is compared with it.
 
-use crate::claim::text::{Gap, admission, gap, particulars, quoted, slot, words};
+use crate::claim::text::{Gap, admission, gap, hands_over, particulars, quoted, slot, words};
 use crate::claim::{Rule, TruthKind};
 use crate::event::TaskResult;
 
@@ -48,6 +48,13 @@ pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -
         return doubt(
             Rule::Admits,
             format!("the findings say that it was not done: {shown}"),
+            true,
+        );
+    }
+    if hands_over(findings) && !leaves_more {
+        return doubt(
+            Rule::Admits,
+            format!("the findings tell somebody else to do it: {shown}"),
             true,
         );
     }

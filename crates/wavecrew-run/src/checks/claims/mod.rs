@@ -39,7 +39,7 @@ pub fn check(
     if findings.has_no_problems() {
         review::check(sources, &owed_paths, outputs, &mut findings);
         plan_tasks::check(session_dir, team, plan.id(task), &mut findings);
-        documents::check(session_dir, team, plan, task, &owed_paths, outputs, &mut findings);
+        documents::check(sources, team, plan, task, &owed_paths, outputs, &mut findings);
     }
     let doubts = findings.doubts();
     (findings.outcome(), doubts)

@@ -77,7 +77,7 @@ impl Sources<'_> {
     }
 
     /// The number of lines of a file; `None` if it does not exist.
-    fn lines(&self, path: &Path) -> Option<u64> {
+    pub(super) fn lines(&self, path: &Path) -> Option<u64> {
         let plain = path.strip_prefix(".").unwrap_or(path);
         let beside = plain.to_str().and_then(self.beside);
         match beside {

@@ -34,7 +34,7 @@ fn documents_that_stay_wrong_fail() {
             "`spec/product-brief.md` is empty",
         ),
         (
-            r#"echo text > "$session/product-brief.md"; report done"#,
+            "report 'done in the project'",
             "`spec/product-brief.md` is missing, and there is",
         ),
         (
@@ -44,6 +44,9 @@ fn documents_that_stay_wrong_fail() {
     ] {
         let sandbox = TeamSandbox::lifecycle();
         sandbox.worker("DRAFT-001", script);
+        if script.contains("in the project") {
+            sandbox.write("product-brief.md", "text");
+        }
         sandbox.run_pipeline("spec-only --no-supervision").expect_exit(1);
         sandbox.expect_cell("DRAFT-001", "error", error);
         assert_eq!(sandbox.turns("DRAFT-001"), 3, "sent back twice");

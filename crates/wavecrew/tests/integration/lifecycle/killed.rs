@@ -92,7 +92,7 @@ fn finished(sandbox: &TeamSandbox) -> BTreeMap<String, usize> {
 
 /// Runs until the moment, kills, and waits until nothing is left of it.
 fn kill_at(team: Team, sandbox: &TeamSandbox, moment: &Moment) {
-    let reached = sandbox.beside("reached");
+    let reached = sandbox.beside("traces/reached");
     let hold = format!("reached() {{ : > {}; exec sleep 3600; }}\n", reached.display());
     let agent = team.agent();
     match moment {
@@ -302,7 +302,7 @@ fn an_interrupted_revision_resumes() {
             1,
             "{decisions:?}"
         );
-        let last = if began == 3 || !sandbox.beside("prompts/DRAFT-002.2.1").exists() {
+        let last = if began == 3 || !sandbox.beside("traces/prompts/DRAFT-002.2.1").exists() {
             "DRAFT-002.3.1"
         } else {
             "DRAFT-002.2.1"

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use wavecrew_test_support::sandbox::{Outcome, Running, Sandbox, Words};
 
 const AGENT: &str = r#"#!/bin/sh
-printf '%s\n' "$WAVECREW_TASK" >> "FOLDER/turns"
-cp "$WAVECREW_PROMPT_FILE" "FOLDER/prompts/$WAVECREW_TASK.$WAVECREW_ATTEMPT.$WAVECREW_TURN"
+printf '%s\n' "$WAVECREW_TASK" >> "FOLDER/traces/turns"
+cp "$WAVECREW_PROMPT_FILE" "FOLDER/traces/prompts/$WAVECREW_TASK.$WAVECREW_ATTEMPT.$WAVECREW_TURN"
 session=$WAVECREW_SESSION_DIR
 task=$WAVECREW_TASK
 report() { printf '{"id":"%s","status":"completed","findings":"%s"%s}\n' "$task" "$1" "${2:+,$2}"; }
@@ -66,9 +66,11 @@ impl TeamSandbox {
             .env("GIT_AUTHOR_EMAIL", "t@localhost")
             .env("GIT_COMMITTER_NAME", "t")
             .env("GIT_COMMITTER_EMAIL", "t@localhost");
-        for folder in ["workers", "prompts"] {
-            fs::create_dir(sandbox.beside(folder)).unwrap();
+        for folder in ["workers", "traces/prompts"] {
+            fs::create_dir_all(sandbox.beside(folder)).unwrap();
         }
+        let traces = sandbox.beside("traces");
+        let sandbox = sandbox.with_writable(&traces).requiring_confinement();
         let script = AGENT
             .replace("FOLDER", sandbox.beside("").to_str().unwrap())
             .replace("EXAMPLE", example(agent).to_str().unwrap());
@@ -178,7 +180,7 @@ impl TeamSandbox {
     /// The message to a worker: `TASK.ATTEMPT.TURN`.
     #[track_caller]
     pub fn prompt(&self, name: &str) -> String {
-        let path = self.beside("prompts").join(name);
+        let path = self.beside("traces/prompts").join(name);
         fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
@@ -193,7 +195,7 @@ impl TeamSandbox {
 
     /// How many turns workers had on a task.
     pub fn turns(&self, task: &str) -> usize {
-        let turns = fs::read_to_string(self.beside("turns")).unwrap_or_default();
+        let turns = fs::read_to_string(self.beside("traces/turns")).unwrap_or_default();
         turns.lines().filter(|line| *line == task).count()
     }
 

@@ -26,7 +26,7 @@ fn no_cheating_worker_is_verified_and_no_honest_one_fails() {
 
 /// Reports of implementers come with code, and plain tables have no team.
 fn runs_here(case: &Case) -> bool {
-    !["reports", "table"].contains(&case.suite)
+    case.team != "generic" && !case.task.starts_with("IMPL-")
 }
 
 fn outcome(case: &Case) -> (String, String, String) {
@@ -52,10 +52,10 @@ fn outcome(case: &Case) -> (String, String, String) {
             &format!("{earlier}report 'the requirements are written'"),
         );
     }
-    match (case.team.as_str(), case.suite) {
+    match (case.team.as_str(), case.task.as_str()) {
         ("planex", _) => sandbox.run_planex(),
-        (_, "checkpoint") => sandbox.run_pipeline("spec-only"),
-        (_, "plan" | "review") => sandbox.run_pipeline("impl-only --no-supervision"),
+        (_, "CHECKPOINT-001") => sandbox.run_pipeline("spec-only"),
+        (_, "PLAN-001" | "REVIEW-001") => sandbox.run_pipeline("impl-only --no-supervision"),
         (_, _) => sandbox.run_pipeline("spec-only --no-supervision"),
     };
     let told = sandbox

@@ -1,4 +1,5 @@
 //! Cheating and honest workers that change code, through the program itself.
+//! `WAVECREW_TEST_DEPTH=full` runs all of them; `WAVECREW_TRUTH=ONE|OTHER` those whose names contain a text, and says more.
 
 use crate::lifecycle::team_sandbox::TeamSandbox;
 use std::collections::BTreeMap;
@@ -15,8 +16,16 @@ const SAMPLE: usize = 16;
 fn no_cheating_code_is_verified_and_no_honest_code_fails() {
     let mut wrong = Vec::new();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for case in depth::sample("truth_code", code_cases(), SAMPLE) {
+    let named = std::env::var("WAVECREW_TRUTH").ok();
+    let chosen = match &named {
+        Some(parts) => cases_with(parts),
+        None => depth::sample("truth_code", code_cases(), SAMPLE),
+    };
+    for case in chosen {
         let (outcome, reason) = outcome(&case);
+        if named.is_some() {
+            println!("{case:?} is {outcome}: {reason}");
+        }
         *counts.entry((case.suite, outcome)).or_default() += 1;
         if ["missed", "refused"].contains(&outcome) {
             wrong.push(format!("{case:?} is {outcome}: {reason}"));
@@ -24,6 +33,11 @@ fn no_cheating_code_is_verified_and_no_honest_code_fails() {
     }
     println!("{counts:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn cases_with(parts: &str) -> Vec<CodeCase> {
+    let is_named = |case: &CodeCase| parts.split('|').any(|part| format!("{case:?}").contains(part));
+    code_cases().into_iter().filter(is_named).collect()
 }
 
 fn outcome(case: &CodeCase) -> (&'static str, String) {
