@@ -5,6 +5,7 @@ use async_nats::jetstream::{self, ErrorCode};
 use bytes::Bytes;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
+use wavecrew_remote::sign::RunKey;
 
 /// How long a confirmation may take before the message is sent again.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
@@ -15,17 +16,22 @@ const SLOWEST_RETRY: Duration = Duration::from_secs(2);
 #[error("a message cannot be sent: {0}")]
 pub struct Undeliverable(pub String);
 
-/// Sends a message and waits until it is stored. While NATS is away, it waits; drop the future to give up.
+/// Sends a message and waits until it is stored. While NATS is away, it waits; drop the future to give up. A coordinator
+/// signs what it sends to hosts with the `key` of its run.
 pub async fn send(
     context: &jetstream::Context,
     subject: &str,
     id: &str,
     payload: Bytes,
+    key: Option<&RunKey>,
 ) -> Result<(), Undeliverable> {
     let mut pause = Duration::from_millis(50);
     loop {
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Msg-Id", id);
+        if let Some(key) = key {
+            key.sign(&mut headers, subject, &payload);
+        }
         let sent = context
             .publish_with_headers(subject.to_owned(), headers, payload.clone())
             .await;

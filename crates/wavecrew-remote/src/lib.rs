@@ -5,5 +5,6 @@
 pub mod connect;
 pub mod lease;
 pub mod names;
+pub mod replica;
 pub mod sign;
 pub mod wire;

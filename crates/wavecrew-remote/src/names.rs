@@ -74,6 +74,25 @@ impl Names {
         format!("wavecrew.{}.journal.{}", self.project, token(run))
     }
 
+    /// Stream of the other files of those sessions. Each subject holds its last message only.
+    pub fn session_stream(&self) -> String {
+        format!("wavecrew-{}-sessions", self.project)
+    }
+
+    pub fn all_session_files(&self) -> String {
+        format!("wavecrew.{}.session.>", self.project)
+    }
+
+    /// The list of a session's files.
+    pub fn session_files(&self, run: &str) -> String {
+        format!("wavecrew.{}.session.{}.files", self.project, token(run))
+    }
+
+    /// A piece of a session's file, by its hash.
+    pub fn session_piece(&self, run: &str, hash: &str) -> String {
+        format!("wavecrew.{}.session.{}.piece.{hash}", self.project, token(run))
+    }
+
     /// Bucket of announcements: one key per host.
     pub fn host_bucket(&self) -> String {
         format!("wavecrew-{}-hosts", self.project)

@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use wavecrew_process::{ProcessError, Spawn};
 use wavecrew_remote::connect::ConnectionSettings;
 use wavecrew_remote::lease::Terms;
+use wavecrew_remote::sign::Identity;
 use wavecrew_run::place::{Place, RemotePlace, RemoteSession, Wanted, WorkerFacts};
 use wavecrew_run::sandbox::SandboxSettings;
 
@@ -33,6 +34,8 @@ pub struct RemoteSettings {
     /// Patterns of files that git ignores and workers need.
     pub include: Vec<String>,
     pub terms: Terms,
+    /// Hosts that trust it take the run's work.
+    pub identity: Arc<Identity>,
     /// The program that workers call as `wavecrew`.
     pub program: PathBuf,
 }

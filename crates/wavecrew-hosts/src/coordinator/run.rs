@@ -35,6 +35,7 @@ use wavecrew_process::{GuardianEvent, ProcessExit, Spawn, SpawnError, SpawnFailu
 use wavecrew_remote::connect::{Connection, Link, connect};
 use wavecrew_remote::lease::{CoordinatorAction, CoordinatorLease, Moment, TurnResult};
 use wavecrew_remote::names::Names;
+use wavecrew_remote::sign::RunKey;
 use wavecrew_remote::wire::{
     AttemptToken, Exit, FromHost, HostAnnouncement, Refusal, ToHost, Turn as WireTurn, decode, encode,
 };
@@ -108,6 +109,8 @@ struct Coordinator {
     /// Makes tokens of this process different from those of the one before.
     nonce: String,
     offers: u64,
+    /// Signs what goes to hosts.
+    signing: Arc<RunKey>,
     connection: Connection,
     buckets: Buckets,
     shared: Arc<Shared>,
@@ -214,6 +217,7 @@ impl Coordinator {
         let coordinator = Self {
             nonce: random_name().map_err(|error| text(&error))?[..12].to_owned(),
             offers: 0,
+            signing: Arc::new(RunKey::new(&facts.settings.identity, names.project(), &run)),
             facts,
             names,
             run,
@@ -483,6 +487,7 @@ impl Coordinator {
         let (outbox, queue) = unbounded_channel();
         tokio::spawn(post(
             self.connection.jetstream.clone(),
+            Arc::clone(&self.signing),
             self.names.to_host(&host, &self.run),
             key,
             token.token.clone(),
@@ -875,7 +880,8 @@ impl Coordinator {
                 self.spawn_failed(key, format!("host {host} has no {agent}"), false);
             }
             Refusal::NotTrusted { key: signer } => {
-                let reason = format!("host {host} does not trust this run (key {signer})");
+                let reason =
+                    format!("host {host} does not trust this run; start its worker with --trust {signer}");
                 self.spawn_failed(key, reason, false);
             }
             Refusal::Other => {
@@ -1037,6 +1043,7 @@ fn send(offer: &Offer, what: &str, message: &ToHost, bytes: &[u8]) {
 /// Sends the messages of one turn to its host, in order.
 async fn post(
     context: jetstream::Context,
+    signing: Arc<RunKey>,
     subject: String,
     key: u64,
     token: String,
@@ -1044,7 +1051,7 @@ async fn post(
     shared: Arc<Shared>,
 ) {
     while let Some(Outgoing { id, payload }) = queue.recv().await {
-        if let Err(error) = mail::send(&context, &subject, &id, payload.into()).await {
+        if let Err(error) = mail::send(&context, &subject, &id, payload.into(), Some(&signing)).await {
             let _ = shared.news.send(News::Undeliverable {
                 key,
                 token: token.clone(),

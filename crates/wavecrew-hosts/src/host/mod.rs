@@ -13,6 +13,7 @@ pub use serve::{HostError, serve};
 use std::path::PathBuf;
 use wavecrew_process::guardian::GuardianCommand;
 use wavecrew_remote::connect::ConnectionSettings;
+use wavecrew_remote::sign::Trust;
 use wavecrew_remote::wire::HostAgent;
 
 /// How a host takes part.
@@ -25,6 +26,8 @@ pub struct HostSettings {
     pub slots: u32,
     pub labels: Vec<String>,
     pub agents: Vec<HostAgent>,
+    /// Whose runs may use it.
+    pub trust: Trust,
     /// Where it keeps objects and copies of projects.
     pub state: PathBuf,
     pub guardian: GuardianCommand,
@@ -35,9 +38,23 @@ pub struct HostSettings {
 /// What a host tells the person in front of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostNews {
-    Ready { containment: bool },
-    Started { task: String, run: String },
-    Ended { task: String, run: String, how: String },
+    Ready {
+        containment: bool,
+    },
+    Started {
+        task: String,
+        run: String,
+    },
+    Ended {
+        task: String,
+        run: String,
+        how: String,
+    },
+    /// A message was not executed.
+    NotTrusted {
+        run: String,
+        reason: String,
+    },
     LinkDown,
     LinkUp,
     Draining,

@@ -29,6 +29,7 @@ use wavecrew_process::guardian::{Containment, Guardian, USER_NAMESPACE};
 use wavecrew_process::{GuardianEvent, ProcessError, check_open_files_limit};
 use wavecrew_remote::connect::{ConnectError, Connection, Link, connect};
 use wavecrew_remote::names::{Names, token};
+use wavecrew_remote::sign::NotTrusted;
 use wavecrew_remote::wire::{
     AttemptToken, FromHost, HostAnnouncement, Refusal, ToHost, Turn as WireTurn, WIRE_VERSION, decode, encode,
 };
@@ -346,6 +347,9 @@ impl Host {
             return;
         };
         let bytes = payload.slice_ref(rest);
+        if let Err(error) = self.check_signature(&message, &order) {
+            return self.distrust(&order, &error);
+        }
         match order {
             ToHost::Turn(wire) => self.offered(*wire),
             ToHost::Input { attempt, last, .. } => self.order(&attempt, ToTurn::Input { bytes, last }),
@@ -366,6 +370,36 @@ impl Host {
                 }
             }
             ToHost::Acknowledge { .. } | ToHost::Unknown => {}
+        }
+    }
+
+    /// The run that a message speaks for must have signed it.
+    fn check_signature(&mut self, message: &Message, order: &ToHost) -> Result<(), NotTrusted> {
+        let Some(attempt) = attempt_of(order) else {
+            return Ok(());
+        };
+        self.settings.trust.check(
+            (self.context.names.project(), &attempt.run),
+            message.headers.as_ref(),
+            &message.subject,
+            &message.payload,
+        )
+    }
+
+    /// Nothing of such a message is executed. Only the run of a person whom the host does not know gets an answer:
+    /// anything else may be forged, and must not end somebody's turn.
+    fn distrust(&self, order: &ToHost, error: &NotTrusted) {
+        if let Some(attempt) = attempt_of(order) {
+            let _ = self.news.send(HostNews::NotTrusted {
+                run: attempt.run.clone(),
+                reason: error.to_string(),
+            });
+        }
+        if let (ToHost::Turn(wire), Some(key)) = (order, error.stranger())
+            && !self.running.contains_key(&wire.attempt.token)
+        {
+            let key = key.to_owned();
+            self.refuse(wire, Refusal::NotTrusted { key });
         }
     }
 
@@ -505,9 +539,20 @@ impl Host {
             // The offer expires if this cannot be sent.
             let _ = tokio::time::timeout(
                 Duration::from_secs(30),
-                mail::send(&context, &subject, &id, Bytes::from(payload)),
+                mail::send(&context, &subject, &id, Bytes::from(payload), None),
             )
             .await;
         });
+    }
+}
+
+fn attempt_of(order: &ToHost) -> Option<&AttemptToken> {
+    match order {
+        ToHost::Turn(turn) => Some(&turn.attempt),
+        ToHost::Input { attempt, .. }
+        | ToHost::Close { attempt, .. }
+        | ToHost::Reply { attempt, .. }
+        | ToHost::Acknowledge { attempt } => Some(attempt),
+        ToHost::Unknown => None,
     }
 }

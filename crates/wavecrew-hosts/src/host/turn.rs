@@ -81,7 +81,7 @@ impl Outbox {
             while let Some(payload) = messages.recv().await {
                 number += 1;
                 let id = format!("{token}-from-{number}");
-                if mail::send(&jetstream, &subject, &id, payload.into())
+                if mail::send(&jetstream, &subject, &id, payload.into(), None)
                     .await
                     .is_err()
                 {
@@ -176,7 +176,7 @@ pub(super) async fn run(
                     let id = format!("{}-lost", attempt.token);
                     let _ = timeout(
                         Duration::from_secs(2),
-                        mail::send(&context.jetstream, &subject, &id, payload.into()),
+                        mail::send(&context.jetstream, &subject, &id, payload.into(), None),
                     )
                     .await;
                     return "lease lost".to_owned();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use async_nats::ConnectErrorKind;
 use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 
 use super::ConnectionSettings;
 
@@ -87,10 +88,38 @@ impl ConnectError {
         }
     }
 
+    /// The answer of JetStream is somewhere below this error, if it answered at all.
+    pub fn from_source(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut current = Some(error);
+        while let Some(found) = current {
+            if let Some(answer) = found.downcast_ref() {
+                return Self::from_jetstream(what, answer);
+            }
+            current = found.source();
+        }
+        Self::JetStream {
+            what: "make its streams and buckets",
+            reason: format!("{what}: {}", innermost(error)),
+        }
+    }
+
+    /// A stream could not be made.
+    pub fn from_create_stream(name: &str, error: &CreateStreamError) -> Self {
+        let what = format!("create the stream {name}");
+        match error.kind() {
+            CreateStreamErrorKind::JetStream(answer) => Self::from_jetstream(&what, &answer),
+            _ => Self::from_source(&what, error),
+        }
+    }
+
+    /// Whether an answer of JetStream says that something is full.
+    pub fn is_limit(error: &async_nats::jetstream::Error) -> bool {
+        LIMITS.contains(&error.error_code())
+    }
+
     /// An answer of JetStream to creating a stream or a bucket.
     pub fn from_jetstream(what: &str, error: &async_nats::jetstream::Error) -> Self {
-        let code = error.error_code();
-        if LIMITS.contains(&code) {
+        if Self::is_limit(error) {
             return Self::Limits {
                 what: what.to_owned(),
                 reason: error.to_string(),
@@ -103,7 +132,7 @@ impl ConnectError {
     }
 }
 
-const LIMITS: [ErrorCode; 8] = [
+const LIMITS: [ErrorCode; 10] = [
     ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
     ErrorCode::INSUFFICIENT_RESOURCES,
     ErrorCode::STORAGE_RESOURCES_EXCEEDED,
@@ -112,6 +141,9 @@ const LIMITS: [ErrorCode; 8] = [
     ErrorCode::MAXIMUM_CONSUMERS_LIMIT,
     ErrorCode::STREAM_LIMITS,
     ErrorCode::CLUSTER_NO_PEERS,
+    ErrorCode::STREAM_MESSAGE_EXCEEDS_MAXIMUM,
+    // The stream is full, and keeps what it has.
+    ErrorCode::STREAM_STORE_FAILED,
 ];
 
 pub(super) fn is_jetstream_off(error: &async_nats::jetstream::Error) -> bool {

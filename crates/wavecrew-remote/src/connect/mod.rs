@@ -17,6 +17,8 @@ pub use error::ConnectError;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A request that JetStream does not answer in this time is repeated by whoever made it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// A message that is not confirmed in this time is sent again by whoever sent it.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(2);
 const SLOWEST_RECONNECT: Duration = Duration::from_secs(2);
 const FIRST_RECONNECT: Duration = Duration::from_millis(50);
 /// How often the client asks the server whether it is still there. Two unanswered questions end the connection.
@@ -188,6 +190,19 @@ pub struct Connection {
     pub link: watch::Receiver<Link>,
 }
 
+impl Connection {
+    /// How many copies of a stream to ask for: three in a cluster of three or more.
+    pub fn replicas(&self) -> usize {
+        let info = self.client.server_info();
+        // A node of a cluster names all its nodes, itself too.
+        if info.cluster.is_some() && info.connect_urls.len() >= 3 {
+            3
+        } else {
+            1
+        }
+    }
+}
+
 /// Connects and makes sure that JetStream is there. `name` is what the server shows for this connection.
 pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connection, ConnectError> {
     let servers = settings.servers()?;
@@ -205,8 +220,10 @@ pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connec
         .connect(servers)
         .await
         .map_err(|source| ConnectError::from_client(settings, &source))?;
-    let mut jetstream = jetstream::new(client.clone());
-    jetstream.set_timeout(REQUEST_TIMEOUT);
+    let jetstream = jetstream::ContextBuilder::new()
+        .timeout(REQUEST_TIMEOUT)
+        .ack_timeout(CONFIRMED_WITHIN)
+        .build(client.clone());
     // An account that may not ask has no permission for `$JS.API.INFO`: it is asked for no more than its streams.
     if let Err(error) = jetstream.query_account().await {
         match error.kind() {

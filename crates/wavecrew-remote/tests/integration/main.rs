@@ -2,4 +2,5 @@
 //! `WAVECREW_SKIP_REMOTE=1` skips these tests.
 
 mod connecting;
+mod replica;
 mod simulation;

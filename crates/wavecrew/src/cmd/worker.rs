@@ -4,13 +4,15 @@ use crate::agent_choice::search_path;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
-use crate::launch::{DEFAULT_PROJECT, connection, own_commands};
+use crate::launch::{DEFAULT_PROJECT, connection, identity, own_commands};
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 use tokio::sync::mpsc::unbounded_channel;
 use wavecrew_core::state_folder::state_folder;
 use wavecrew_core::view::count;
 use wavecrew_hosts::host::{HostError, HostNews, HostSettings, serve};
 use wavecrew_remote::names::token;
+use wavecrew_remote::sign::Trust;
 use wavecrew_remote::wire::HostAgent;
 use wavecrew_run::installed::{find, installed, version};
 
@@ -19,7 +21,8 @@ use wavecrew_run::installed::{find, installed, version};
 #[command(
     after_help = "Runs until you stop it. The first Ctrl-C takes no new work and lets workers finish, the second ends them.\n\n\
     Examples:\n  wavecrew worker --nats nats://10.0.0.1:4222 --slots 4\n  \
-    wavecrew worker --nats nats://10.0.0.1:4222 --label gpu --project shop"
+    wavecrew worker --nats nats://10.0.0.1:4222 --label gpu --project shop\n  \
+    wavecrew worker --show-key"
 )]
 pub struct Args {
     /// NATS server that connects runs and workers [default: `nats` in the [remote] section of wavecrew.toml]
@@ -40,10 +43,20 @@ pub struct Args {
     /// Folder for copies of projects [default: in the user's state folder]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// Run what the user with this key has signed; may be repeated [default: the key of this user]
+    #[arg(long, value_name = "KEY")]
+    trust: Vec<String>,
+    /// Print the key of this user, which other machines trust with --trust, and exit
+    #[arg(long)]
+    show_key: bool,
 }
 
 impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
+        if self.show_key {
+            writeln!(stdout(), "{}", identity()?.public_key())?;
+            return Ok(Exit::Done);
+        }
         let folder = std::env::current_dir().map_err(Failure::Output)?;
         let config = Config::load(&folder)?.remote;
         let connection = connection(&config, self.nats.as_deref(), &folder).ok_or_else(|| {
@@ -63,6 +76,17 @@ impl Args {
                 "set HOME, or add --state DIR",
             )
         })?;
+        let keys = if self.trust.is_empty() {
+            vec![identity()?.public_key()]
+        } else {
+            self.trust.clone()
+        };
+        let trust = Trust::new(keys).map_err(|wrong| {
+            Failure::with_help(
+                format!("`{wrong}` is not a key"),
+                "`wavecrew worker --show-key` prints yours, on the machine where you type `wavecrew run`",
+            )
+        })?;
         let (guardian, _) = own_commands()?;
         let settings = HostSettings {
             connection,
@@ -74,6 +98,7 @@ impl Args {
             slots: self.slots.unwrap_or_else(default_slots),
             labels: self.labels.clone(),
             agents: agents(),
+            trust,
             state,
             guardian,
             program: std::env::current_exe().map_err(Failure::Output)?,
@@ -103,7 +128,7 @@ impl Args {
 fn introduction(settings: &HostSettings) -> String {
     let agents: Vec<&str> = settings.agents.iter().map(|agent| agent.name.as_str()).collect();
     let agents = if agents.is_empty() {
-        "no agent CLI".to_owned()
+        "no agent CLI, but `command:` and `offline` work".to_owned()
     } else {
         agents.join(", ")
     };
@@ -122,6 +147,7 @@ fn line(news: &HostNews) -> String {
         }
         HostNews::Started { task, run } => format!("[START] {task} of {run}"),
         HostNews::Ended { task, run, how } => format!("[END] {task} of {run}: {how}"),
+        HostNews::NotTrusted { run, reason } => format!("Refused a message of {run}: {reason}"),
         HostNews::LinkDown => "NATS does not answer; waiting for it".to_owned(),
         HostNews::LinkUp => "NATS answers again".to_owned(),
         HostNews::Draining => {

@@ -21,7 +21,7 @@ pub mod testing_setup;
 
 pub use drive::{CHECK_COMMAND, own_commands};
 pub use flags::{RunArgs, RunFlags, project_options};
-pub use remote::{DEFAULT_PROJECT, RemoteFlags, connection, remote_workers};
+pub use remote::{DEFAULT_PROJECT, RemoteFlags, connection, identity, remote_workers};
 pub use resume::ResumeOptions;
 pub use sandbox::sandbox_settings;
 

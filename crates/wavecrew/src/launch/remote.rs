@@ -4,11 +4,13 @@ use crate::config::{Config, RemoteConfig};
 use crate::exit::Failure;
 use clap::ValueEnum;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use wavecrew_hosts::coordinator::{self, RemoteSettings};
 use wavecrew_hosts::listing::list;
 use wavecrew_remote::connect::ConnectionSettings;
 use wavecrew_remote::lease::Terms;
+use wavecrew_remote::sign::Identity;
 use wavecrew_run::place::{PlaceRules, RemoteWorkers, Where};
 
 /// The name under which hosts serve projects that have no other.
@@ -125,9 +127,27 @@ fn settings(
         env: remote.env.clone(),
         include: remote.include.clone(),
         terms: terms(remote),
+        identity: Arc::new(identity()?),
         program: std::env::current_exe().map_err(Failure::Output)?,
     };
     Ok(Some((settings, rules)))
+}
+
+/// The key pair of this user, made when it is first needed.
+pub fn identity() -> Result<Identity, Failure> {
+    let path = Identity::default_path(|name| std::env::var_os(name)).ok_or_else(|| {
+        Failure::with_help(
+            "there is no folder for the key of this user",
+            "set HOME or XDG_CONFIG_HOME",
+        )
+    })?;
+    Identity::load_or_create(&path).map_err(|error| {
+        let help = format!(
+            "make {} readable for you alone (chmod 600), or delete it to get a new key",
+            path.display()
+        );
+        Failure::with_help(error.to_string(), help)
+    })
 }
 
 fn terms(config: &RemoteConfig) -> Terms {

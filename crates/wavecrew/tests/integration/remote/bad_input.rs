@@ -1,8 +1,8 @@
 //! Mistakes, each with its own message.
 
-use super::{Host, project, words};
+use super::{Host, project, user, words};
 use wavecrew_test_support::nats_server::{NatsServer, NatsSetup};
-use wavecrew_test_support::sandbox::{Sandbox, wait_until};
+use wavecrew_test_support::sandbox::wait_until;
 
 #[test]
 fn a_server_that_is_missing_or_unfit_is_named() {
@@ -38,7 +38,7 @@ fn a_server_without_jetstream_is_refused() {
     let Some(nats) = NatsServer::with(&setup) else {
         return;
     };
-    let sandbox = Sandbox::new();
+    let sandbox = user();
     let outcome = sandbox.wavecrew(&format!("worker --nats {}", nats.url()));
     outcome.expect_error(2, &["has no JetStream", "nats-server -js"]);
 }
@@ -62,7 +62,7 @@ fn hosts_that_do_not_fit_are_named_with_the_reasons() {
 fn two_hosts_of_one_name_are_refused() {
     let Some(nats) = NatsServer::start() else { return };
     let _first = Host::start(&nats, "same", "");
-    let sandbox = Sandbox::new();
+    let sandbox = user();
     let outcome = sandbox.wavecrew(&format!("worker --name same --nats {}", nats.url()));
     outcome.expect_error(2, &["another worker named `same` is connected", "--name"]);
 }

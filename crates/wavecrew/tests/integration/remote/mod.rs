@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod failures;
+mod trust;
 mod work;
 
 use rustix::process::Signal;
@@ -17,8 +18,7 @@ struct Host {
 
 impl Host {
     fn start(nats: &NatsServer, name: &str, flags: &str) -> Self {
-        let sandbox = Sandbox::new();
-        let sandbox = sandbox.env("WAVECREW_HOST_TEST", "1");
+        let sandbox = user().env("WAVECREW_HOST_TEST", "1");
         let words = format!("worker --nats {} --name {name} {flags}", nats.url());
         let running = sandbox.spawn(&mut sandbox.command(&words));
         wait_until("a host that is ready", || running.stderr().contains("Ready"));
@@ -42,11 +42,17 @@ impl Host {
     }
 }
 
+/// A folder of the one user whom the hosts of these tests trust.
+fn user() -> Sandbox {
+    let config = concat!(env!("CARGO_TARGET_TMPDIR"), "/remote-user");
+    Sandbox::new().env("XDG_CONFIG_HOME", config)
+}
+
 /// A project whose agent is `agent.sh`: it runs `work.sh` of the project and reports success.
 fn project(tasks: &str, work: &str) -> Sandbox {
     let agent = "set -eu\n. ./work.sh\nprintf '{\"id\": \"%s\", \"status\": \"completed\", \"findings\": \
                  \"attempt %s\"}\\n' \"$WAVECREW_TASK\" \"$WAVECREW_ATTEMPT\"\n";
-    let sandbox = Sandbox::new()
+    let sandbox = user()
         .script("agent.sh", &format!("#!/bin/sh\n{agent}"))
         .file("work.sh", work)
         .file("wavecrew.toml", "[remote]\nlease_seconds = 2\n");

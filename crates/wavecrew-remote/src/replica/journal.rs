@@ -1,0 +1,157 @@
+//! The journal of a session in its stream: the messages one after the other are the bytes of the file. A message without
+//! bytes says who writes from there on.
+
+use async_nats::jetstream;
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
+use futures_util::StreamExt;
+
+use super::{PublishFailure, RETRY, ReplicaError, ReplicaSettings, header, publish_after};
+use crate::connect::{ConnectError, Connection};
+use crate::names::Names;
+
+/// The header that names the coordinator.
+pub(super) const COORDINATOR: &str = "Wavecrew-Coordinator";
+/// Bytes in one message: well below the 1 MB that a server accepts by default.
+const PIECE: usize = 512 * 1024;
+
+pub(super) struct JournalStream {
+    context: jetstream::Context,
+    stream: Stream,
+    subject: String,
+    run: String,
+    holder: String,
+    /// The sequence of the last message that this coordinator knows of.
+    last: u64,
+    /// Makes the ids of messages unique.
+    nonce: String,
+    sent: u64,
+}
+
+impl JournalStream {
+    pub(super) async fn open(
+        connection: &Connection,
+        names: &Names,
+        settings: &ReplicaSettings,
+    ) -> Result<Self, ReplicaError> {
+        let context = connection.jetstream.clone();
+        let name = names.journal_stream();
+        let stream = context
+            .get_stream(&name)
+            .await
+            .map_err(|error| ConnectError::from_source(&format!("open the stream {name}"), &error))?;
+        Ok(Self {
+            context,
+            stream,
+            subject: names.journal(&settings.run),
+            run: settings.run.clone(),
+            holder: settings.holder.clone(),
+            last: 0,
+            nonce: nkeys::KeyPair::new_user().public_key(),
+            sent: 0,
+        })
+    }
+
+    /// Who wrote last; `None` if nothing is there. Sets where the journal ends.
+    pub(super) async fn last_holder(&mut self) -> Result<Option<String>, ReplicaError> {
+        loop {
+            match self.stream.get_last_raw_message_by_subject(&self.subject).await {
+                Ok(found) => {
+                    self.last = found.sequence;
+                    let holder = header(&found.headers, COORDINATOR).unwrap_or("another process");
+                    return Ok(Some(holder.to_owned()));
+                }
+                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
+                    self.last = 0;
+                    return Ok(None);
+                }
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+    }
+
+    /// Writes a message after the last one, so that the coordinator before cannot write any more, and reads all before it.
+    pub(super) async fn take_over(&mut self) -> Result<Vec<u8>, ReplicaError> {
+        loop {
+            let before = self.last_holder().await?;
+            match self.publish(&[]).await {
+                Ok(()) => {
+                    return if before.is_some() {
+                        self.read().await
+                    } else {
+                        Ok(Vec::new())
+                    };
+                }
+                // The one before has written in between: it is allowed to, until now.
+                Err(PublishFailure::TakenOver(_)) => {}
+                Err(failure @ PublishFailure::Refused(_)) => return Err(failure.of(&self.run)),
+            }
+        }
+    }
+
+    pub(super) async fn append(&mut self, bytes: &[u8]) -> Result<(), ReplicaError> {
+        for piece in bytes.chunks(PIECE) {
+            let published = self.publish(piece).await;
+            published.map_err(|failure| failure.of(&self.run))?;
+        }
+        Ok(())
+    }
+
+    async fn publish(&mut self, bytes: &[u8]) -> Result<(), PublishFailure> {
+        self.sent += 1;
+        let id = format!("{}-{}", self.nonce, self.sent);
+        let message = PublishMessage::build()
+            .payload(bytes.to_owned().into())
+            .header(COORDINATOR, self.holder.as_str());
+        self.last = publish_after(
+            &self.context,
+            &self.stream,
+            &self.subject,
+            self.last,
+            message,
+            &id,
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// All bytes up to the last known message.
+    async fn read(&self) -> Result<Vec<u8>, ReplicaError> {
+        let mut bytes = Vec::new();
+        let mut read_up_to = 0;
+        while read_up_to < self.last {
+            let config = OrderedConfig {
+                filter_subject: self.subject.clone(),
+                deliver_policy: DeliverPolicy::ByStartSequence {
+                    start_sequence: read_up_to + 1,
+                },
+                ..OrderedConfig::default()
+            };
+            let opened = async {
+                self.stream
+                    .create_consumer(config)
+                    .await
+                    .ok()?
+                    .messages()
+                    .await
+                    .ok()
+            };
+            let Some(mut messages) = opened.await else {
+                tokio::time::sleep(RETRY).await;
+                continue;
+            };
+            while read_up_to < self.last {
+                // Whatever goes wrong: read on from where it stopped.
+                let Some(Ok(message)) = messages.next().await else {
+                    break;
+                };
+                let Ok(info) = message.info() else { break };
+                read_up_to = info.stream_sequence;
+                bytes.extend_from_slice(&message.payload);
+            }
+        }
+        Ok(bytes)
+    }
+}
