@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import equal
+import page
 import releases
-import table
 
 HERE = Path(__file__).resolve().parent
 # Wall time beyond the budget after which a run counts as failed.
@@ -162,7 +162,7 @@ def main():
             else:
                 print(f"  {shown(measure_pair(options.program, pair, options.budget, options.again))}", flush=True)
     if not options.prepare:
-        table.write(options.home, every, options.output)
+        page.write(options.home, every, options.output)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ const RESERVE: Duration = Duration::from_millis(1500);
 pub struct Request {
     /// A folder in the repository.
     pub folder: PathBuf,
+    /// A copy of the repository with the files of the working tree, if not its own.
+    pub files: Option<PathBuf>,
     pub selection: Selection,
     /// Files and folders to compare, absolute; all if empty.
     pub paths: Vec<PathBuf>,
@@ -119,7 +121,8 @@ pub fn compare(
     let revisions = revision::resolve(&top, &request.selection)?;
     let changes = changes(&top, &revisions).map_err(RevisionError::Unusable)?;
     check_kinds(request, &top, &revisions, &changes)?;
-    let folders = VersionFolders::make(&top, &revisions, changes, |path| {
+    let files = request.files.as_deref().unwrap_or(&top);
+    let folders = VersionFolders::make(&top, files, &revisions, changes, |path| {
         request.ignore_tests && kind_of(path) == FileKind::Test
     })
     .map_err(DiffError::Copy)?;

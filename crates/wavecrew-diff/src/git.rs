@@ -4,8 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use wavecrew_process::git_command;
+use wavecrew_process::{git_command, git_output};
 
 /// Names between zero bytes.
 pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
@@ -17,6 +16,6 @@ pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
 
 /// What git printed; `None` when it failed.
 pub fn run(project: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
-    let output = git_command(project, args).stderr(Stdio::null()).output()?;
+    let output = git_output(git_command(project, args))?;
     Ok(output.status.success().then_some(output.stdout))
 }

@@ -49,9 +49,11 @@ pub fn changes(top: &Path, revisions: &Revisions) -> io::Result<BTreeMap<PathBuf
 }
 
 impl VersionFolders {
-    /// Makes both folders. With `restore_tests`, files of the new version for which it is true are those of the old one.
+    /// Makes both folders from the files of the working tree, which may be a copy of it. Files of the new version for which
+    /// `restore` is true are those of the old one.
     pub fn make(
         top: &Path,
+        files: &Path,
         revisions: &Revisions,
         changes: BTreeMap<PathBuf, Change>,
         restore: impl Fn(&Path) -> bool,
@@ -59,7 +61,7 @@ impl VersionFolders {
         let folder = tempfile::Builder::new().prefix("wavecrew-diff-").tempdir()?;
         let root = folder.path().canonicalize()?;
         let (old, new) = (root.join("old"), root.join("new"));
-        project_copy::copy(top, &new)?;
+        project_copy::copy(files, &new)?;
         match &revisions.new {
             NewVersion::Worktree => {}
             NewVersion::Staged => place(top, &new, None, &listed(top, &[])?)?,
@@ -67,7 +69,7 @@ impl VersionFolders {
                 place(top, &new, Some((commit, &root)), &against_worktree(top, commit)?)?;
             }
         }
-        project_copy::copy(top, &old)?;
+        project_copy::copy(files, &old)?;
         let since_old = against_worktree(top, &revisions.old)?;
         place(top, &old, Some((&revisions.old, &root)), &since_old)?;
         let restored: BTreeMap<PathBuf, Change> = changes

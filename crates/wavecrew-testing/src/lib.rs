@@ -30,3 +30,4 @@ pub mod snapshot;
 pub mod summary;
 pub mod targets;
 mod test_removal;
+mod what_changed;

@@ -5,7 +5,13 @@ use std::fmt::Write as _;
 use super::{input_lines, kind, place, summary};
 use crate::report::Report;
 
+/// The report with its heading.
 pub fn markdown(report: &Report) -> String {
+    format!("## What changed\n\n{}", markdown_body(report))
+}
+
+/// The report without a heading of its own, as part of another document.
+pub fn markdown_body(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _written = write_report(&mut out, report);
@@ -13,7 +19,7 @@ pub fn markdown(report: &Report) -> String {
 }
 
 fn write_report(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "## What changed\n\n{}\n", summary(report))?;
+    writeln!(out, "{}\n", summary(report))?;
     for difference in &report.differences {
         writeln!(
             out,

@@ -5,7 +5,7 @@ mod markdown;
 mod text;
 
 pub use html::html;
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_body};
 pub use text::text;
 
 use wavecrew_core::view::count;

@@ -4,6 +4,7 @@
 mod agent_tools;
 mod boards;
 mod choice;
+mod diff_tools;
 mod job_process;
 mod job_tools;
 mod jobs;

@@ -11,7 +11,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::{ExitStatus, Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
@@ -130,9 +130,27 @@ impl Teams {
         command
     }
 
+    /// Compares two versions; differences are an answer, not a failure.
+    pub async fn compare(&self, args: &[String]) -> Result<Value, String> {
+        let answer = self
+            .run_until(args, |status| matches!(status.code(), Some(0..=2)))
+            .await?;
+        match answer["error"]["message"].as_str() {
+            Some(error) => Err(error.to_owned()),
+            None => Ok(answer),
+        }
+    }
+
     /// Runs a short command; returns the JSON document that it prints.
     async fn run_to_end(&self, args: &[String]) -> Result<Value, String> {
-        let (child, _detached) = start_detached_process(self.command(args).stdin(Stdio::null()))?;
+        self.run_until(args, ExitStatus::success).await
+    }
+
+    /// Runs a command to its end, or until nobody waits for it any more.
+    async fn run_until(&self, args: &[String], is_good: fn(&ExitStatus) -> bool) -> Result<Value, String> {
+        let mut command = self.command(args);
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        let (child, _detached) = start_detached_process(&mut command)?;
         let Output {
             status,
             stdout,
@@ -141,7 +159,7 @@ impl Teams {
             .wait_with_output()
             .await
             .map_err(|error| error.to_string())?;
-        if !status.success() {
+        if !is_good(&status) {
             return Err(error_text(&stderr).unwrap_or_default());
         }
         serde_json::from_slice(&stdout).map_err(|error| error.to_string())

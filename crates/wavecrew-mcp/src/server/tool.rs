@@ -3,6 +3,7 @@
 use super::Server;
 use super::agent_tools::{CloseAgent, SendInput, WaitForAgents};
 use super::boards::{Discoveries, TeamMessage};
+use super::diff_tools::BehaviourDiff;
 use super::job_tools::{CancelJob, WaitForJob};
 use super::team_args::{TeamContinue, TeamPlan, TeamRun};
 use super::team_tools::{TeamAnswer, TeamStatus};
@@ -72,6 +73,7 @@ server_tools![
     TeamAnswer,
     Discoveries,
     TeamMessage,
+    BehaviourDiff,
 ];
 
 /// The longest wait of one call: its client may be gone.

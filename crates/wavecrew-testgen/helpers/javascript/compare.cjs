@@ -9,7 +9,7 @@ const { kindOfDifference, plain, same } = require('./compare_outcomes.cjs');
 const { recordCalls } = require('./compare_recording.cjs');
 const { ComparisonReport } = require('./compare_report.cjs');
 const { CompareSearch } = require('./compare_search.cjs');
-const { runBoth, startBoth } = require('./compare_versions.cjs');
+const { HANGS, runBoth, startBoth } = require('./compare_versions.cjs');
 
 // Shares of the time that is left when the versions are loaded.
 const SEARCH_SHARE = 0.6;
@@ -44,13 +44,13 @@ class Comparison {
     });
   }
 
-  // Starts the versions as the project's tests load them, or else in plain node.
+  // Starts the versions in the first way that can load both.
   async load() {
     try {
       return await this.start(false, SEARCH_ZONE);
     } catch (error) {
       const { fallback } = this.request;
-      if (!fallback || !error.failed) throw error;
+      if (!fallback || !error.failed || error.failed.some(({ why }) => why === HANGS)) throw error;
       this.commands = fallback;
       return this.start(false, SEARCH_ZONE).catch(() => {
         throw error;
@@ -85,6 +85,7 @@ class Comparison {
     } finally {
       for (const version of versions.all) version.end('done');
     }
+    print({ test_files: report.tests() });
     return report.outcome((Date.now() - this.began) / 1000);
   }
 
@@ -118,7 +119,11 @@ class Comparison {
         const pairs = await runBoth(versions, order.map((call) => search.sent(call)));
         const again = new Map(pairs.map((pair, index) => [order[index], pair]));
         confirmed = confirmed.filter((one) => repeats(one, again.get(one.call)));
-        for (const one of confirmed) one.lines = linesOf(again.get(one.call));
+        // What is shown comes from code that is not instrumented.
+        for (const one of confirmed) {
+          const pair = again.get(one.call);
+          Object.assign(one, { before: pair.before, after: pair.after, lines: linesOf(pair) });
+        }
         if (at === 0) {
           for (const one of confirmed) report.reached(one.lines);
           for (let from = 0; from < aimed.length && Date.now() < this.until - 1000; from += 40) {

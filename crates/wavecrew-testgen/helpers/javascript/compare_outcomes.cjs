@@ -37,6 +37,7 @@ function kindOfDifference(before, after) {
   if (kinds.includes('hangs')) return kinds[0] === kinds[1] ? null : 'hang';
   if (kinds.includes('crash')) return kinds[0] === kinds[1] ? null : 'crash';
   if (kinds.includes('overflows') && kinds[0] === kinds[1]) return null;
+  if (!same(one.added, other.added)) return 'state';
   const [first, second] = [lastResult(one), lastResult(other)];
   if (first.kind === 'throws' || second.kind === 'throws' || kinds.includes('overflows')) return 'exception';
   if (!same(one.files, other.files)) return 'files';
@@ -71,6 +72,7 @@ function outcomeText(outcome, other, kind) {
   if (kind === 'output') return outcome.output === undefined ? 'prints nothing' : `prints ${JSON.stringify(outcome.output)}`;
   if (kind === 'files') return outcome.files === undefined ? 'writes no files' : `writes ${JSON.stringify(outcome.files)}`;
   if (kind === 'arguments') return outcome.effects.length === 0 ? 'leaves its arguments alone' : `changes ${outcome.effects.map(({ index, text }) => `argument ${index + 1} to ${text}`).join(', ')}`;
+  if (!same(outcome.added, other.added)) return outcome.added === undefined ? 'leaves the prototypes of builtins alone' : `adds ${outcome.added.join(', ')}`;
   const asyncText = outcome.async && !other.async ? 'a promise of ' : '';
   const at = outcome.steps.findIndex((step, index) => !same(step.result, other.steps[index] && other.steps[index].result));
   if (at >= 0) return resultText(outcome.steps[at].result);

@@ -4,6 +4,7 @@
 const { relative } = require('node:path');
 const { callText, constructionText, stepText } = require('./cases.cjs');
 const { kindOfDifference, outcomeText, plain, same } = require('./compare_outcomes.cjs');
+const { literal } = require('./literals.cjs');
 const { imports, namesIn, quotedTitle, testBody, withoutSubject } = require('./render.cjs');
 
 const MAX_TEXT = 300;
@@ -59,18 +60,21 @@ class ComparisonReport {
     this.guards.push({ call, after });
   }
 
-  // One difference for each cause: the function, and the changed lines that its input reaches.
+  // One difference for each cause. Inputs of the same function that differ in the same way have a cause of their own only if
+  // they reach changed lines that simpler ones do not.
   grouped(confirmed) {
     const groups = new Map();
     for (const one of confirmed) {
       const cause = this.cause(one);
-      const key = JSON.stringify([functionName(one.call, this.shownAs), one.kind, cause]);
-      const known = groups.get(key);
-      if (known) known.inputs += one.count;
-      else groups.set(key, this.difference(one, cause));
+      const key = JSON.stringify([functionName(one.call, this.shownAs), one.kind, cause.file]);
+      const known = groups.get(key) || groups.set(key, { lines: new Set(), found: [] }).get(key);
+      const lines = [...numbered('old', cause.old), ...numbered('new', cause.new)];
+      if (known.found.length > 0 && lines.every((line) => known.lines.has(line))) known.found[0].inputs += one.count;
+      else known.found.push(this.difference(one, cause));
+      for (const line of lines) known.lines.add(line);
     }
-    this.differences = [...groups.values()];
-    return this.differences;
+    this.differences = [...groups.values()].flatMap(({ found }) => found);
+    return this.differences.map(({ made, ...rest }) => rest);
   }
 
   cause({ lines }) {
@@ -101,11 +105,34 @@ class ComparisonReport {
 
   // A test that passes on the new version and fails on the old one, or null.
   test({ call, before, after, kind }) {
-    if (['hang', 'crash', 'output', 'files'].includes(kind)) return null;
+    if (kind === 'output') return this.outputTest(call, after.outcome);
+    if (['hang', 'crash', 'files'].includes(kind)) return null;
+    if (!same(before.outcome.added, after.outcome.added)) return after.outcome.added === undefined && call.target.kind === 'function' && !after.outcome.async ? this.pollutionTest(call, before.outcome) : null;
     const body = this.body(call, after.outcome);
     const old = this.body(call, before.outcome);
     if (body === null || (old !== null && same(old.lines, body.lines))) return null;
     return this.written(call, body);
+  }
+
+  // What a function prints with console.log. Other output has no test.
+  outputTest(call, { output = '', async: isAsync, result }) {
+    if (call.target.kind !== 'function' || output.includes('[stderr]') || isAsync || result.kind === 'throws') return null;
+    const text = withoutSubject(callText(call), this.shownAs);
+    const expected = literal(output === '' ? [] : output.replace(/\n$/, '').split('\n'));
+    if (expected === null) return null;
+    const lines = ['const realLog = console.log;', 'const printed = [];', 'console.log = (...args) => printed.push(...args.join(\' \').split(\'\\n\'));',
+      'try {', `  ${text};`, '} finally {', '  console.log = realLog;', '}', `expect(printed).toEqual(${expected});`];
+    return this.written(call, { lines, title: `${text} prints ${output === '' ? 'nothing' : short(expected, 60)}`, isAsync: false });
+  }
+
+  // The old version added something to the prototype of a builtin.
+  pollutionTest(call, { added }) {
+    const text = withoutSubject(callText(call), this.shownAs);
+    const [name] = added;
+    const owner = name.slice(0, name.indexOf('.prototype.') + '.prototype'.length);
+    const key = name.slice(owner.length + 1);
+    const lines = [`try {`, `  ${text};`, `  expect(Object.hasOwn(${owner}, ${quotedTitle(key)})).toBe(false);`, `} finally {`, `  delete ${owner}[${quotedTitle(key)}];`, `}`];
+    return this.written(call, { lines, title: `${text} adds nothing to ${owner}`, isAsync: false });
   }
 
   body(call, outcome) {
@@ -122,25 +149,21 @@ class ComparisonReport {
     return { group, title, names: namesIn(mentioned), isAsync: body.isAsync, inner, text: `it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});` };
   }
 
-  // The text of a test file.
+  // The parts of a test file. The caller runs the tests before it writes those that hold.
   file(kind, tests) {
     const { request } = this;
     const titles = new Set();
-    const groups = new Map();
-    const names = [];
-    for (const { group, title, isAsync, inner } of tests) {
+    const named = tests.map(({ group, title, isAsync, inner }) => {
       let free = title;
       for (let n = 2; titles.has(`${group} ${free}`); n += 1) free = `${title} (${n})`;
       titles.add(`${group} ${free}`);
-      names.push(`${group} > ${free}`);
-      groups.set(group, [...(groups.get(group) || []), `  it(${quotedTitle(free)}, ${isAsync ? 'async ' : ''}() => {\n${inner}\n  });`]);
-    }
+      return { group, title: free, text: `  it(${quotedTitle(free)}, ${isAsync ? 'async ' : ''}() => {\n${inner}\n  });` };
+    });
     const what = kind === 'change' ? 'Records what a change made' : 'Records what a change left alone in';
     const from = kind === 'change' ? ` different in ${request.shownPath}` : ` ${request.shownPath}`;
     const header = `// ${what}${from}${request.commit ? ` as of commit ${request.commit}` : ''}. A failure means that behaviour changed, not that the change is wrong.`;
     const used = tests.flatMap((test) => test.names);
-    const blocks = [...groups].map(([group, bodies]) => `describe(${quotedTitle(group)}, () => {\n${bodies.join('\n\n')}\n});`);
-    return { name: request.testNames[kind], text: `${[header, ...imports(this.shownAs, used)].join('\n')}\n\n${blocks.join('\n\n')}\n`, tests: names, kind };
+    return { name: request.testNames[kind], kind, header: [header, ...imports(this.shownAs, used)], tests: named };
   }
 
   tests() {
@@ -164,7 +187,7 @@ class ComparisonReport {
     if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });
     return {
       file: request.file, differences: this.differences.map(({ made, ...rest }) => rest), calls: search.calls, same: search.same,
-      reached: { old: lists('old'), new: lists('new') }, executable: this.executable, tests: this.tests(), left_out: dropped, seconds,
+      reached: { old: lists('old'), new: lists('new') }, executable: this.executable, left_out: dropped, seconds,
     };
   }
 }
@@ -174,6 +197,10 @@ function functionName(call, shownAs) {
   const name = withoutSubject(call.target.expression, shownAs);
   const last = call.steps[call.steps.length - 1];
   return call.target.kind === 'class' && last && last.how !== 'spread' ? `${name}.${last.name}` : name;
+}
+
+function numbered(side, list) {
+  return list.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, at) => `${side} ${first + at}`));
 }
 
 function ranges(lines) {

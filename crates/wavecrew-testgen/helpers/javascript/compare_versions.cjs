@@ -12,6 +12,7 @@ const START_MS = 60000;
 const ANSWER_MS = 40000;
 const MAX_RESTARTS = 8;
 const SIDES = ['old', 'new'];
+const HANGS = 'it does not return from its import in time';
 
 class Ended extends Error {}
 
@@ -60,7 +61,7 @@ class Version {
     for (const stream of [this.process.stdout, this.process.stderr]) stream.on('data', (text) => { this.printed = (this.printed + text).slice(-4000); });
     this.process.on('error', (error) => this.end(error.message));
     this.process.on('exit', () => this.end());
-    const timer = setTimeout(() => this.end('it does not return from its import'), this.startMs);
+    const timer = setTimeout(() => this.end(HANGS), this.startMs);
     try {
       await connected;
     } finally {
@@ -154,4 +155,4 @@ async function runBoth(versions, calls) {
   return calls.map((call, at) => ({ call, before: before[at], after: after[at] }));
 }
 
-module.exports = { Ended, SIDES, runBoth, startBoth };
+module.exports = { Ended, HANGS, SIDES, runBoth, startBoth };

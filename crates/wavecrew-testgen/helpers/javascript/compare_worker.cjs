@@ -13,7 +13,7 @@ const { showAll } = require('./observe.cjs');
 const { observeLookups } = require('./probes.cjs');
 const { Evaluator, cpuTime, isEndless, rerun, runBatch, runUnwatched, runWatched, withTimeout } = require('./run.cjs');
 const { blockProcessAccess, blockWritesAndOutput } = require('./sandbox.cjs');
-const { watchBuiltins } = require('./process_state.cjs');
+const { watchBuiltins, watchPrototypes } = require('./process_state.cjs');
 const { isStable } = require('./stability.cjs');
 const { findTargets } = require('./targets.cjs');
 
@@ -30,6 +30,7 @@ class Worker {
     this.folder = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), 'files-'));
     this.output = '';
     this.wrote = false;
+    this.takeAdded = watchPrototypes();
   }
 
   // The targets without what cannot be sent.
@@ -69,7 +70,10 @@ class Worker {
 
   // What a call printed and wrote, and what it reached.
   seen() {
+    // First, because what was added would be part of all that follows.
+    const added = this.takeAdded();
     const found = this.code.take();
+    if (added !== null) found.added = added;
     if (this.output !== '') found.output = this.output.slice(0, MAX_OUTPUT);
     if (this.wrote) {
       this.wrote = false;
@@ -195,10 +199,11 @@ class Worker {
 }
 
 // The answer to a call: its outcome, and what was reached.
-function merged(outcome, { output, files, ...reached }) {
+function merged(outcome, { output, files, added, ...reached }) {
   if (outcome === null) return null;
   if (output !== undefined) outcome.output = output;
   if (files !== undefined) outcome.files = files;
+  if (added !== undefined) outcome.added = added;
   return { outcome, ...reached };
 }
 

@@ -37,4 +37,26 @@ function watchBuiltins() {
   };
 }
 
-module.exports = { watchBuiltins };
+const PROTOTYPES = { Object, Array, Function, String, Number, Boolean };
+
+// Returns a function that removes what was added to the prototypes of builtins since, and returns it by name, or null.
+function watchPrototypes() {
+  const known = Object.entries(PROTOTYPES).map(([name, { prototype }]) => ({ name, prototype, names: new Set(getOwnPropertyNames(prototype)) }));
+  return () => {
+    let added = null;
+    for (let at = 0; at < known.length; at += 1) {
+      const { name, prototype, names } = known[at];
+      const now = getOwnPropertyNames(prototype);
+      if (now.length <= names.size) continue;
+      for (const key of now) {
+        if (names.has(key)) continue;
+        added = added || [];
+        added.push(`${name}.prototype.${key}`);
+        delete prototype[key];
+      }
+    }
+    return added;
+  };
+}
+
+module.exports = { watchBuiltins, watchPrototypes };

@@ -16,6 +16,9 @@ const { compilingSites, lineFinder, runtime } = part('mutants');
 const { stringMatching } = part('patterns');
 const { passes, recordTests } = part('existing_tests');
 const { seededRandom } = part('random');
+const { kindOfDifference } = part('compare_outcomes');
+const { ranges } = part('compare_report');
+const { watchPrototypes } = part('process_state');
 
 const evaluate = (list) => list.map((source) => new Function(`return (${source});`)());
 
@@ -128,4 +131,41 @@ test('existing tests are recorded without the framework', async () => {
 test('an object with functions loses its properties one by one', () => {
   const found = [...simpler('{ unknown: (a, b) => a - b, alias: { a: true }, string: 1 }', evaluate)];
   assert.deepEqual(found.slice(0, 3), ['{ alias: { a: true }, string: 1 }', '{ unknown: (a, b) => a - b, string: 1 }', '{ unknown: (a, b) => a - b, alias: { a: true } }']);
+});
+
+const outcome = (result, more = {}) => ({ steps: [], effects: [], getters: [], async: false, result, ...more });
+const value = (text) => ({ kind: 'value', text });
+const thrown = (name, message) => ({ kind: 'throws', name, message });
+
+test('two outcomes differ in what a caller can see', () => {
+  const cases = [
+    [outcome(value('1')), outcome(value('1')), null],
+    [outcome(value('1')), outcome(value('2')), 'value'],
+    [outcome(value('1')), outcome(thrown('Error', 'no')), 'exception'],
+    [outcome(thrown('Error', 'no')), outcome(thrown('Error', 'never')), 'exception'],
+    // The engine names variables, which are no behaviour.
+    [outcome(thrown('TypeError', 'list.map is not a function')), outcome(thrown('TypeError', 'items.map is not a function')), null],
+    [outcome(value('1')), outcome({ kind: 'hangs' }), 'hang'],
+    [outcome({ kind: 'hangs', grew: 1 }), outcome({ kind: 'hangs' }), null],
+    [outcome(value('1')), outcome({ kind: 'forbidden', text: 'the code tries to use the network' }), null],
+    [outcome(value('1'), { output: 'a\n' }), outcome(value('1')), 'output'],
+    [outcome(value('1'), { effects: [{ index: 0, text: '[1]' }] }), outcome(value('1')), 'arguments'],
+    [outcome(value('1'), { files: { 'a.txt': 'x' } }), outcome(value('1'), { files: { 'a.txt': 'y' } }), 'files'],
+    [outcome(value('1'), { added: ['Object.prototype.x'] }), outcome(value('1')), 'state'],
+  ];
+  for (const [before, after, kind] of cases) assert.equal(kindOfDifference(before, after), kind, JSON.stringify([before, after]));
+});
+
+test('what was added to the prototype of a builtin is found and removed', () => {
+  const take = watchPrototypes();
+  assert.equal(take(), null);
+  Object.prototype.polluted = 1;
+  assert.deepEqual(take(), ['Object.prototype.polluted']);
+  assert.equal({}.polluted, undefined);
+  assert.equal(take(), null);
+});
+
+test('lines become ranges', () => {
+  assert.deepEqual(ranges([5, 3, 4, 9]), [[3, 5], [9, 9]]);
+  assert.deepEqual(ranges([]), []);
 });

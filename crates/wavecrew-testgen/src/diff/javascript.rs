@@ -1,5 +1,5 @@
-//! JavaScript and TypeScript: one helper process per module, which starts both versions as tests of the project's own vitest
-//! or jest, or in plain node where there is neither.
+//! JavaScript and TypeScript: one helper process per module, which starts both versions. Plain node loads what it can, because
+//! it starts many times faster; the project's own vitest or jest load the rest: TypeScript, aliases, modules of a browser.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,20 +7,23 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use wavecrew_measure::framework::Framework;
 use wavecrew_process::sandbox::spawn_confined;
 use wavecrew_syntax::{Grammar, outline};
 
-use super::{CompareProgress, ComparedModule, HelperOutput, ModuleTime, Versions, helper_request};
+use super::{CompareProgress, ComparedModule, HelperOutput, ModuleTime, TestFile, Versions, helper_request};
 use crate::helper_files::unpack;
 use crate::javascript::project::Project;
+use crate::javascript::report;
 use crate::javascript::runner::Runner;
 use crate::javascript::source::{SourceModule, import_path, quoted};
-use crate::javascript::supervised::HEAP_MB;
+use crate::javascript::supervised::{HEAP_MB, Limits};
 use crate::javascript::temporary_files::TemporaryFiles;
+use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
 use crate::python::helper_process::{Ended, listen};
@@ -28,6 +31,9 @@ use crate::{GenerateError, Imports, Priorities, Request};
 
 /// What a helper that stops in time may still need to end.
 const GRACE: Duration = Duration::from_secs(3);
+/// Running the tests in both versions takes this share of a module's time, but at least some seconds.
+const VERIFY_SHARE: f64 = 0.25;
+const LEAST_RUN: Duration = Duration::from_secs(5);
 /// Where projects keep tests, in the order in which folders are preferred.
 const TEST_FOLDERS: [&str; 5] = ["test", "tests", "__tests__", "spec", "specs"];
 /// Not known to plain node.
@@ -86,14 +92,86 @@ pub fn compare(
         why,
     })?;
     let mut output = HelperOutput::default();
+    let mut found = Vec::new();
     let ended = listen(ProcessTree(child), time.until + GRACE, |line| {
-        output.take(line, on_progress)
+        match line.map(serde_json::from_str::<TestsLine>) {
+            Some(Ok(line)) => {
+                found = line.test_files;
+                true
+            }
+            Some(Err(_)) | None => output.take(line, on_progress),
+        }
     });
-    Ok(output.result(file, || match ended {
+    let mut module = output.result(file, || match ended {
         Ended::TimedOut => "the time limit came before its search ended".to_owned(),
         Ended::Done(error) if error.is_empty() => "stopped before its search ended".to_owned(),
         Ended::Done(error) => format!("the JavaScript helper failed: {error}"),
-    }))
+    });
+    drop(files);
+    for tests in found {
+        on_progress(CompareProgress::Step("running the tests in both versions"));
+        module
+            .tests
+            .extend(tests.verified(&old, &new, time.until + GRACE)?);
+    }
+    Ok(module)
+}
+
+#[derive(Deserialize)]
+struct TestsLine {
+    test_files: Vec<FoundTests>,
+}
+
+/// Tests that the helper suggests.
+#[derive(Deserialize)]
+struct FoundTests {
+    /// The path from the root.
+    name: PathBuf,
+    kind: String,
+    header: Vec<String>,
+    tests: Vec<Test>,
+}
+
+impl FoundTests {
+    /// The tests that hold when the framework runs them: all pass in the new version, and those of changes fail in the old
+    /// one.
+    fn verified(self, old: &Side, new: &Side, until: Instant) -> Result<Option<TestFile>, GenerateError> {
+        let mut kept = self.tests;
+        for (side, passes) in [(new, true), (old, self.kind != "change")] {
+            let Some(runner) = side.runner.as_ref().filter(|_| !kept.is_empty()) else {
+                return Ok(None);
+            };
+            let name = self.name.file_name().unwrap_or_default().to_string_lossy();
+            let report = tempfile::NamedTempFile::new()?;
+            let limits = Limits {
+                wall_time: until.saturating_duration_since(Instant::now()).max(LEAST_RUN),
+                trace: None,
+            };
+            let text = test_file::text(&self.header, &kept);
+            let folder = side.package.join(&side.test_folder);
+            let named = (format!("wavecrew-{name}"), text);
+            runner.run(
+                &folder,
+                (&named.0, &named.1),
+                &[],
+                "Pacific/Apia",
+                &limits,
+                Some(report.path()),
+            )?;
+            let (passed, failed) = (report::passed(report.path()), report::failed(report.path()));
+            let expected = if passes { passed } else { failed };
+            kept.retain(|test| expected.contains(&format!("{} {}", test.group, test.title)));
+        }
+        Ok((!kept.is_empty()).then(|| TestFile {
+            name: self.name.to_string_lossy().into_owned(),
+            text: test_file::text(&self.header, &kept),
+            tests: kept
+                .iter()
+                .map(|test| format!("{} > {}", test.group, test.title))
+                .collect(),
+            kind: self.kind,
+        }))
+    }
 }
 
 /// One version of the module.
@@ -175,8 +253,18 @@ fn request(
     let worker = helper_folder(helper).join("compare_worker.cjs");
     let in_node = json!(["node", worker]);
     let extension = file.extension().and_then(OsStr::to_str).unwrap_or_default();
-    // Where the framework does not collect our test, node may still load the module.
-    let fallback = (!TRANSFORMED.contains(&extension)).then(|| json!({"old": in_node, "new": in_node}));
+    let in_node = (!TRANSFORMED.contains(&extension)).then(|| json!({"old": in_node, "new": in_node}));
+    let in_framework = commands.map(|[old, new]| json!({"old": old, "new": new}));
+    let (commands, fallback) = if needs_browser(&new.package) {
+        (in_framework, in_node)
+    } else {
+        (in_node, in_framework)
+    };
+    let (commands, fallback) = if commands.is_none() {
+        (fallback, None)
+    } else {
+        (commands, fallback)
+    };
     let outline_of = |side: &Side| {
         let grammar = Grammar::of(&side.source.file);
         grammar
@@ -196,9 +284,21 @@ fn request(
         .filter_map(|(text, lines)| Some(json!({"text": text.ok()?, "lines": lines})))
         .collect();
     let (before, after) = (outline_of(old), outline_of(new));
-    let mut request = helper_request(versions, file, time);
+    let is_tested = (versions.tests.change || versions.tests.guard) && new.runner.is_some();
+    let reserve = if is_tested {
+        time.until
+            .saturating_duration_since(Instant::now())
+            .mul_f64(VERIFY_SHARE)
+    } else {
+        Duration::ZERO
+    };
+    let search_time = ModuleTime {
+        until: time.until.checked_sub(reserve).unwrap_or(time.until),
+        ..time
+    };
+    let mut request = helper_request(versions, file, search_time);
     let more = json!({
-        "commands": commands.map_or_else(|| json!({"old": in_node, "new": in_node}), |[old, new]| json!({"old": old, "new": new})),
+        "commands": commands,
         "fallback": fallback,
         "packages": {"old": old.package, "new": new.package},
         "constants": [before.constants, after.constants],
@@ -220,6 +320,23 @@ fn request(
         request.extend(more);
     }
     request
+}
+
+/// Whether the package's tests run in a simulated browser, which plain node has not.
+fn needs_browser(package: &Path) -> bool {
+    let settings = [
+        "package.json",
+        "vitest.config.ts",
+        "vitest.config.js",
+        "vite.config.ts",
+        "vite.config.js",
+        "jest.config.js",
+        "jest.config.ts",
+    ];
+    settings
+        .iter()
+        .filter_map(|name| fs::read_to_string(package.join(name)).ok())
+        .any(|text| text.contains("jsdom") || text.contains("happy-dom"))
 }
 
 /// The path of a test file from the root: its imports are relative.

@@ -5,12 +5,12 @@ mod exclusions;
 mod existing_tests;
 mod failure;
 pub(crate) mod project;
-mod report;
+pub(crate) mod report;
 pub(crate) mod runner;
 pub(crate) mod source;
 pub(crate) mod supervised;
 pub(crate) mod temporary_files;
-mod test_file;
+pub(crate) mod test_file;
 
 use std::fs;
 use std::io::Write as _;

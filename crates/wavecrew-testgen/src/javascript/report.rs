@@ -8,6 +8,15 @@ use serde::Deserialize;
 
 /// Full titles of the tests that passed.
 pub fn passed(report: &Path) -> BTreeSet<String> {
+    titles(report, "passed")
+}
+
+/// Full titles of the tests that failed.
+pub fn failed(report: &Path) -> BTreeSet<String> {
+    titles(report, "failed")
+}
+
+fn titles(report: &Path, status: &str) -> BTreeSet<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Report {
@@ -30,7 +39,7 @@ pub fn passed(report: &Path) -> BTreeSet<String> {
     let files = report.map(|report| report.test_results).unwrap_or_default();
     let cases = files.into_iter().flat_map(|file| file.assertion_results);
     cases
-        .filter(|case| case.status == "passed")
+        .filter(|case| case.status == status)
         .map(|case| case.full_name.trim().to_owned())
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{RoleResult, RoleTask};
 use crate::result::RunResult;
+use crate::what_changed;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -15,6 +16,9 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let results = task.results();
     let mut text = String::from("# Quality report\n\n## Score\n\n");
     text.push_str("The check of this report computes the score and its four parts from the measured data and adds them here.\n");
+    if what_changed::document(&task.session).is_some() {
+        text.push_str("\n## What changed\n");
+    }
     coverage(&mut text, &results);
     defects(&mut text, task, &results);
     rounds(&mut text, task);

@@ -6,6 +6,7 @@ use crate::coverage_figures::lines;
 use crate::layer::{NOTHING_NEW, folder_of};
 use crate::rounds;
 use crate::scope::FrameworkInScope;
+use crate::what_changed;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,16 +14,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wavecrew_core::time::human;
 use wavecrew_core::view::count;
+use wavecrew_diff::is_acceptable;
 use wavecrew_measure::FileCoverage;
 use wavecrew_measure::framework::python_environment::install_command;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
     Dropped, Feedback, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request, SuspectedDefect,
-    generate,
+    WrittenFile, generate,
 };
 
 /// Seconds per module, unless the person says otherwise.
 const BUDGET: u64 = 10;
+/// The time for comparing two versions, in search times of a module, and its limits in seconds.
+const COMPARISON_SEARCHES: u64 = 4;
+const LEAST_COMPARISON: u64 = 15;
+const MOST_COMPARISON: u64 = 60;
 /// Untested items that findings name.
 const MOST_UNTESTED: usize = 8;
 
@@ -32,7 +38,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .folder(&task.layer)
         .ok_or_else(|| format!("the scope has no layer `{}`", task.layer))?;
     let folder = task.session.join(folder);
-    let mut modules = Vec::new();
+    let mut modules = change_tests(task, &folder);
     let mut skipped = Vec::new();
     for framework in &task.scope.frameworks {
         let name = framework.framework.name();
@@ -90,6 +96,37 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         findings,
         columns: json!({ "test_files": files.join(";") }),
     })
+}
+
+/// The first goal for changed code: tests that tell its two versions apart. Written in the first round only.
+fn change_tests(task: &RoleTask, folder: &Path) -> Vec<Module> {
+    if task.result().is_some() {
+        return Vec::new();
+    }
+    eprintln!("comparing changed code with its old version");
+    let searches = task.scope.offline_seconds.unwrap_or(BUDGET) * COMPARISON_SEARCHES;
+    let mut budget = Duration::from_secs(searches.clamp(LEAST_COMPARISON, MOST_COMPARISON));
+    if let Some(deadline) = task.deadline {
+        budget = budget.min(deadline.saturating_duration_since(Instant::now()) / 4);
+    }
+    let files = what_changed::compare_with_base(&task.session, &task.scope, budget, true);
+    let mut modules = Vec::new();
+    for file in files {
+        // Imports of a file that names its folder fit only there.
+        let name = Path::new(&file.name);
+        let is_plain = name.file_name() == Some(name.as_os_str());
+        if is_plain && is_acceptable(name, &file.text) && task.write(folder.join(name), &file.text).is_ok() {
+            modules.push(Module {
+                written: vec![WrittenFile {
+                    path: folder.join(name),
+                    tests: file.tests,
+                    covers: Vec::new(),
+                }],
+                ..Module::default()
+            });
+        }
+    }
+    modules
 }
 
 /// Whether no test could be written because the project has them: its own tests cover code in scope, and every module

@@ -18,6 +18,7 @@ use crate::coverage_figures::together;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;
+use crate::what_changed;
 use wavecrew_session::SessionPaths;
 
 pub use score::{Part, Score};
@@ -32,6 +33,8 @@ pub struct Data {
     pub before: Vec<FileCoverage>,
     pub after: Vec<FileCoverage>,
     pub defects: Vec<Defect>,
+    /// What the change under test does, as Markdown.
+    pub what_changed: Option<String>,
 }
 
 #[derive(Debug)]
@@ -92,6 +95,7 @@ impl Data {
             before,
             after,
             defects: defects(session)?,
+            what_changed: what_changed::document(session),
         })
     }
 }

@@ -21,6 +21,9 @@ pub fn completed(report: &str, score: &Score, data: &Data) -> String {
     ] {
         text = inserted(&text, heading, &block);
     }
+    if let Some(block) = &data.what_changed {
+        text = inserted(&text, "What changed", block);
+    }
     text
 }
 
@@ -225,6 +228,7 @@ mod tests {
             before: Vec::new(),
             after: Vec::new(),
             defects: Vec::new(),
+            what_changed: Some("1 difference\n".to_owned()),
         };
         let score = Score::of(&data);
         let report = "# Report\n\n## Score\n\n100 of 100!\n\n## Coverage\n\nfine\n";
@@ -238,7 +242,11 @@ mod tests {
             "{once}"
         );
         let twice = completed(&once, &score, &data);
-        assert_eq!(twice.matches(BEGIN).count(), 4);
+        assert_eq!(twice.matches(BEGIN).count(), 5);
+        assert!(
+            twice.contains("## What changed\n\n<!-- measured: begin -->\n1 difference\n"),
+            "{twice}"
+        );
         assert!(twice.contains("100 of 100!"), "{twice}");
     }
 }

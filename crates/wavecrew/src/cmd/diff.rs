@@ -141,6 +141,9 @@ impl Args {
         };
         report.written = write_tests(&top, tests)?;
         self.show(global, &report)?;
+        if global.json && report.is_empty_handed() {
+            return Ok(Exit::BadInput); // the report says why
+        }
         self.exit(&report, stopped.load(Ordering::Relaxed))
     }
 
@@ -174,6 +177,7 @@ impl Args {
         }
         Ok(Request {
             folder: top.to_owned(),
+            files: None,
             selection,
             paths,
             budget: Duration::from_secs(self.budget),

@@ -3,6 +3,7 @@
 
 mod agents;
 mod crash;
+mod diff;
 mod documents;
 mod escape;
 mod lifecycle;

@@ -16,13 +16,15 @@ from .cases import Case, arguments, method_statement, subject_name
 from .import_help import with_help
 from .import_paths import import_candidates
 from .peer import Lines
+from .snippets import changed_names
 from .stability import HASH_SEEDS, ZONES, uses_hashing
 
 RESTARTS = 6
 PEER_RESTARTS = 8
 MAX_CONFIRMED = 120  # candidates
 CALL_SECONDS = 2.0
-MAX_TEST_FILES = 60
+SHORT = 20  # a call that ends in one version takes at most this part of the time limit
+MAX_TEST_FILES = 25
 MAX_IMPORTERS = 4
 LEAST_SECONDS = 2.0
 CHECK_SHARE = 0.3  # of the wall time, kept for new processes and tests
@@ -117,10 +119,14 @@ class Diff:
                     text = file.read()
             except (OSError, ValueError):
                 continue
-            if not re.search(r"\b(%s|%s)\b" % (re.escape(package), re.escape(word)), text):
-                continue
-            found.append((path not in changed, word not in os.path.basename(path), -len(re.findall(re.escape(word), text)), path))
-        return [os.path.join(self.new_root, self.file)] + [entry[-1] for entry in sorted(found)[:MAX_TEST_FILES]]
+            named = len(re.findall(r"\b%s\b" % re.escape(word), text))
+            if named or path in changed or re.search(r"\b%s\b" % re.escape(package), text):
+                found.append((path not in changed, word not in os.path.basename(path), -min(named, 20), path))
+        found.sort()
+        # Files that do not name the module matter only where none does.
+        naming = [entry for entry in found if not entry[0] or entry[2]]
+        own = [os.path.join(root, self.file) for root in (self.new_root, self.old_root)]
+        return own + [entry[-1] for entry in (naming or found)[:MAX_TEST_FILES]]
 
     def _package(self):
         parts = [part for part in self.file.split(os.sep) if part not in ("src", "lib")]
@@ -187,13 +193,29 @@ class Entry:
             "corpus": [], "excluded": diff.excluded, "abandoned": diff.abandoned, "mode": mode, "feedback": None,
             "conftests": [], "fixtures": {}, "autouse": [], "unusable_fixtures": {}, "seconds": seconds,
             "trace": [one["path"] for one in changed], "call_seconds": CALL_SECONDS,
-            "diff": {"changed": changed, "snippets": self.snippet_files, "new_root": diff.new_root, "peer": None},
+            "diff": {"changed": changed, "snippets": self.snippet_files, "new_root": diff.new_root, "peer": None,
+                     "constants": self._constants()},
         }
         request.update(more)
         left = max(LEAST_SECONDS, diff.seconds_left())
         request["wall_seconds"] = left * (1 - CHECK_SHARE) if mode != "check" else left
         request["longest"] = left
         return request
+
+    def _constants(self):
+        """Names of the module's constants on changed lines of either version."""
+        names = set()
+        for one in self.diff.request["changed"]:
+            for root, ranges in ((self.diff.old_root, one["old_lines"]), (self.diff.new_root, one["new_lines"])):
+                try:
+                    with open(os.path.join(root, one["file"]), "rb") as file:
+                        tree = ast.parse(file.read())
+                except (OSError, SyntaxError, ValueError):
+                    continue
+                lines = {line for first, last in ranges for line in range(first, last + 1)}
+                if one["file"] == self.file:
+                    names.update(changed_names(tree, lines))
+        return sorted(names)
 
     def search(self, budget):
         for attempt in range(RESTARTS):
@@ -301,11 +323,7 @@ class Entry:
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
         diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
         confirmed = self._confirmed(candidates)
-        counts = {}
-        for found in confirmed:
-            key = json.dumps([found["lines"], found["kind"]])
-            counts.setdefault(key, []).append(found)
-        best = [dict(found[0], inputs=len(found)) for found in counts.values()]
+        best = self._one_per_cause(confirmed)
         diff_tests.Tests(self).add(best)
         for found in best:
             difference = self._difference(found)
@@ -313,11 +331,35 @@ class Entry:
             print(json.dumps({"difference": difference}), flush=True)
         diff.outcome["same"] += len(result["same"])
 
+    def _one_per_cause(self, confirmed):
+        """The differences that show a changed place, or a kind of difference there, that no simpler one shows."""
+        counts = {}
+        for found in confirmed:
+            key = (frozenset(self._places(found["lines"])), found["kind"])
+            counts.setdefault(key, []).append(found)
+        best, seen = [], set()
+        ordered = sorted(counts.items(), key=lambda item: (len(item[0][0]), len(json.dumps(item[1][0]["case"]))))
+        for (places, kind), group in ordered:
+            shows = {(place, kind) for place in places} or {(None, kind)}
+            if shows - seen:
+                seen |= shows
+                best.append(dict(group[0], inputs=len(group)))
+        return best
+
+    def _places(self, lines):
+        """The changed places of some lines: file and number of the range, counted in the new version where it has lines."""
+        for version, file, line in lines:
+            for one in self.diff.request["changed"]:
+                if one["file"] == file:
+                    for number, (first, last) in enumerate(one[version + "_lines"]):
+                        if first <= line <= last:
+                            yield version, file, number
+
     def _confirmed(self, candidates):
         """The candidates on which each version agrees with itself in new processes, and differs from the other one."""
         runs = [(1, ZONES[0]), (4242, ZONES[1])]
         if self._uses_hashing():
-            runs += [(seed, ZONES[0]) for seed in HASH_SEEDS[:3]]
+            runs += [(seed, ZONES[0]) for seed in HASH_SEEDS[:2]]
         numbered = list(enumerate(candidates))
         for hash_seed, zone in runs:
             if not numbered:
@@ -337,6 +379,8 @@ class Entry:
             return False
         if diff_compare.kind_of_difference(new[0], old[0], new[1], old[1]) != found["kind"]:
             return False
+        if found["kind"] == "hang" and min(new[2], old[2]) > CALL_SECONDS / SHORT:
+            return False  # both take long, one of them a little longer
         return _same(new[0], found["new"]) and _same(old[0], found["old"])
 
     def _outcomes(self, version, cases, hash_seed, zone):
@@ -346,18 +390,21 @@ class Entry:
         for _ in range(RESTARTS):
             if not cases:
                 break
+            used = {case[1][0].partition("::")[0] for case in cases}
+            files = [path for path in self.snippet_files if os.path.relpath(path, self.diff.new_root) in used]
+            part = dict(self._diff_part(version, None), snippets=files)
             ended = child_process.run(
-                self.child_request(version, "check", 30.0, cases=cases, importable=[
+                self.child_request(version, "check", 30.0, cases=cases, diff=part, importable=[
                     [home, name] for name, home in (self.result or {}).get("origin", {}).items()]),
                 lambda event: None, hash_seed, zone)
-            found.update((event["number"], (event["outcome"], event["steps"])) for event in ended.events_named("outcome"))
+            found.update((event["number"], (event["outcome"], event["steps"], event["seconds"])) for event in ended.events_named("outcome"))
             if ended.last_event("done") or ended.last_event("dropped") or ended.why is None:
                 break
             cases = [case for case in cases if case[0] not in found]
             if not cases or ended.last_case is None:
                 break
             how = "hangs" if ended.why == "hangs" else "crashes"
-            found[cases[0][0]] = ([how, [], "{}", ended.why, False, None, False], 0)
+            found[cases[0][0]] = ([how, [], "{}", ended.why, False, None, False], 0, CALL_SECONDS)
             cases = cases[1:]
         return found
 
@@ -407,7 +454,7 @@ class Entry:
 
     def _function(self, target, data, cause, ranges):
         """The called function; for a snippet, the changed function that it reaches."""
-        if target.get("how") != "snippet":
+        if target.get("how") != "snippet" or "[" not in data[0]:
             return target.get("qualified_name") or data[0]
         for one in self.diff.request["changed"]:
             if one["file"] == cause:

@@ -5,10 +5,11 @@ from .search import BATCH, FIRST_CALLS, Search
 from .selection import weight
 from .simplify import shorter_cases, simpler_cases
 
-PER_GROUP = 6  # cases kept for one cause
+PER_GROUP = 4  # cases kept for one cause
 MAX_SAME = 40  # cases without a difference that reach changed lines, for guard tests
 STALE_LIMIT = 6000
 IRRELEVANT_AFTER = 120  # calls of a target that reach nothing changed
+PATIENCE, PATIENCE_FOUND = 12000, 3000  # attempts without anything new, before and after a difference is found
 REDUCTIONS = 150  # for one case
 ODD = 400
 
@@ -39,8 +40,11 @@ class DiffSearch(Search):
         self.lines = {"new": {}, "old": {}}  # changed lines by version and file
         self.spans = set()  # lines of functions with changed lines, in the new version
         self.at_import = False
+        self.ranges = {}  # by version and file: the number of the range that a changed line is in
         for one in diff["changed"]:
             for version in ("new", "old"):
+                self.ranges[version, one["file"]] = {
+                    line: number for number, (first, last) in enumerate(one[version + "_lines"]) for line in range(first, last + 1)}
                 self.lines[version][one["file"]] = {
                     line for first, last in one[version + "_lines"] for line in range(first, last + 1)}
             self.spans.update((one["file"], line) for first, last in one["spans"] for line in range(first, last + 1))
@@ -49,6 +53,7 @@ class DiffSearch(Search):
         self.same = []
         self.compared = 0
         self.reached = {"new": set(), "old": set()}
+        self.attempts = self.progress_at = 0
         self.relevant = {}  # by target: calls that reached a changed function
         self.tries = {}
 
@@ -59,6 +64,7 @@ class DiffSearch(Search):
         if key in self.tried or key in self.excluded or self.hangs.get(case.target, 0) >= 3:
             return False
         self.tried.add(key)
+        self.attempts += 1
         self.report.record_call(case)
         self.tries[case.target] = self.tries.get(case.target, 0) + 1
         outcome = self.runner.run(case)
@@ -85,6 +91,7 @@ class DiffSearch(Search):
             self._remember_step(case)
         fresh = outcome.features - self.features
         if fresh:
+            self.progress_at = self.attempts
             self.features |= fresh
             self._keep(case, outcome)
             if touches:
@@ -111,13 +118,27 @@ class DiffSearch(Search):
 
     def _found(self, case, outcome, new, old, kind, lines):
         heavy = self._weight(case, outcome)
-        group = self.groups.setdefault((lines, kind), [])
+        group = self.groups.setdefault((self._places(lines), kind), [])
+        if not group:
+            self.progress_at = self.attempts
         group.append(Found(case, new, old, kind, lines, heavy))
         group.sort(key=lambda found: found.weight)
         if len(group) > PER_GROUP:
             group.pop()
         else:
             self.report.send("found", case=case.data())
+
+    def _places(self, lines):
+        """The changed ranges that some lines are in."""
+        return frozenset((version, file, self.ranges[version, file].get(line)) for version, file, line in lines)
+
+    def try_cases(self, cases, examples=False):
+        for case in cases:
+            if self.report.is_late():
+                return
+            if case.target in self.targets:
+                self.attempt(case)
+                self._run_queue(30)
 
     def _weight(self, case, outcome):
         """How hard a difference is to read: direct, public and plausible cases are best."""
@@ -152,7 +173,7 @@ class DiffSearch(Search):
                 if case is not None:
                     self.attempt(case)
             self._run_queue(60)
-        while not self.report.is_late():
+        while not self.report.is_late() and self.attempts - self.progress_at < (PATIENCE_FOUND if self.groups else PATIENCE):
             active = [(target, self._importance(target)) for target in self.targets.values()
                       if self.stale[target.key] < STALE_LIMIT]
             active = [pair for pair in active if pair[1] > 0]

@@ -4,6 +4,7 @@ Modes: `search` (the new version), `peer` (the old version), `check` (given case
 """
 import ast
 import random
+import time
 
 from . import diff_compare, peer, snippets
 from .cases import Case
@@ -27,7 +28,7 @@ class DiffSession(Session):
         self.root = request["root"]
         self.tracer = tracer
         self.changed = {one["path"]: one for one in request["diff"]["changed"]}
-        self.snippets = snippets.Snippets(request, guard, self.names)
+        self.snippets = snippets.Snippets(request, guard, lambda: report.record_call(Case("", ())))
         self.runner.trace_setup = True
 
     def run(self):
@@ -61,13 +62,21 @@ class DiffSession(Session):
         for number, data in self.request["cases"]:
             case = Case.of(data)
             self.report.record_call(case)
+            began = time.process_time()
             outcome, _, steps = self.observe(case)
-            self.report.send("outcome", number=number, outcome=outcome, steps=steps)
+            self.report.send("outcome", number=number, outcome=outcome, steps=steps, seconds=time.process_time() - began)
         self.report.send("done")
 
     def _make_snippets(self, files):
-        for target in self.snippets.load(files):
+        for target in self._attributes() + self.snippets.load(files):
             self.runner.targets[target.key] = target
+
+    def _attributes(self):
+        """Reads of the module's own constants that changed."""
+        one = self.changed.get(self.path)
+        if one is None:
+            return []
+        return self.snippets.of_attributes(self.module, self.request["diff"]["constants"], one["file"], self.analysis.tree)
 
     # -- searching ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import copy
 import doctest
 import os
 import sys
+import time
 import types
 
 from .cases import Case
@@ -16,8 +17,9 @@ from .type_hints import ANY, kind_of_value
 from .values import Pool, constants, separators
 
 LOAD_SECONDS = 8
-MAX_SNIPPETS = 2500
+MAX_SNIPPETS = 1500
 MAX_PER_FILE = 600
+MAX_SECONDS = 4.0  # of processor time, for loading
 MAX_ROWS = 40
 MAX_TEXT = 3000
 SLOT = "__literal_%d__"
@@ -34,12 +36,17 @@ class Snippet(Target):
     def __init__(self, key, name, imports, setup, expression, literals, scope):
         parameters = [_parameter(index, source) for index, source in enumerate(literals)]
         super().__init__(key, name, None, "snippet", None, parameters, True)
-        self.imports = imports  # source of the import statements that it needs
+        self._imports = imports
         self.setup, self.observed = setup, expression
         self.literals = tuple((None, source) for source in literals)
         self.scope = scope  # the names of its file
         self.returns_value = True
         self.qualified_name = name
+
+    @property
+    def imports(self):
+        """Source of the import statements and definitions that it needs, or None."""
+        return self._imports() if callable(self._imports) else self._imports
 
     def case(self):
         return Case(self.key, self.literals)
@@ -82,10 +89,11 @@ def pool_for(target, aimed):
 class Snippets:
     """The snippets of test files and docstrings, in this process."""
 
-    def __init__(self, request, guard, names):
+    def __init__(self, request, guard, beat):
+        """`beat` says that this process is alive: loading takes long without a call."""
         self.request = request
         self.guard = guard
-        self.names = names
+        self.beat = beat
         self.failures = {}
 
     def load(self, files):
@@ -93,9 +101,11 @@ class Snippets:
         found = []
         if not hasattr(ast, "unparse"):
             return found
+        started = time.process_time()
         for path in files:
-            if len(found) >= MAX_SNIPPETS:
+            if len(found) >= MAX_SNIPPETS or time.process_time() - started > MAX_SECONDS:
                 break
+            self.beat()
             try:
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
@@ -134,11 +144,11 @@ class Snippets:
 
     def _of_tests(self, path, tree):
         functions = [(node, None) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
-        for kind in tree.body:
-            if isinstance(kind, ast.ClassDef):
-                setup = [node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("setUp", "setup_method")]
-                functions += [(node, (kind, setup)) for node in kind.body
-                              if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        for kind in classes.values():
+            if "Test" in kind.name:
+                methods = _methods(kind, classes)
+                functions += [(node, (kind, methods)) for name, node in methods.items() if name.startswith("test")]
         if not functions:
             return []
         scope = self._scope(path, tree)
@@ -149,10 +159,21 @@ class Snippets:
         context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), scope, imports, dict(values, **helpers))
         found = []
         for function, owner in functions:
-            if owner is not None:
-                context.uses_self = True
             for number, prefix in enumerate(_rows(function, owner, context)):
-                found += context.snippets(function.name, prefix, function.body, owner, number)
+                name = function.name if owner is None else "%s.%s" % (owner[0].name, function.name)
+                found += context.snippets(name, prefix, function.body, owner, number)
+        return found
+
+    def of_attributes(self, module, changed, prefix, tree):
+        """Snippets that read the module's own constants on changed lines."""
+        found = []
+        for name in changed:
+            if not name.startswith("_") and hasattr(module, name) and not callable(getattr(module, name)):
+                line = "from %s import %s" % (module.__name__, name)
+                target = Snippet("%s::%s" % (prefix, name), name, line, "", name, [], {name: getattr(module, name)})
+                target.lines = next(((node.lineno, node.end_lineno) for node in tree.body
+                                     if isinstance(node, (ast.Assign, ast.AnnAssign)) and name in _names(node)), (0, 0))
+                found.append(target)
         return found
 
     # -- examples ----------------------------------------------------------------------------------------------------
@@ -188,6 +209,26 @@ class Snippets:
         home = next((module.__name__ for module in list(sys.modules.values()) if scope and vars(module).get("__file__") == scope.get("__file__")), None)
         context.home = home
         return context.snippets(name, [], tree, None, 0, every=True)
+
+
+def _methods(kind, classes, depth=0):
+    """The methods of a class by name, with those of its bases in the same file."""
+    found = {}
+    for base in reversed(kind.bases):
+        if isinstance(base, ast.Name) and base.id in classes and depth < 5:
+            found.update(_methods(classes[base.id], classes, depth + 1))
+    found.update((node.name, node) for node in kind.body if isinstance(node, ast.FunctionDef))
+    return found
+
+
+def changed_names(tree, lines):
+    """Names that are assigned on some lines outside of functions."""
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and lines.intersection(range(node.lineno, node.end_lineno + 1)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name) and target.id.lower() not in ("version", "version_info"):
+                    yield target.id
 
 
 def _single_imports(body):
@@ -255,16 +296,17 @@ class _Context:
         self.scope = scope
         self.imports = imports
         self.definitions = definitions
-        self.uses_self = False
         self.home = None
         self.count = 0
 
     def snippets(self, name, prefix, body, owner, number, every=False):
         setup = list(prefix)
         if owner is not None:
-            setup.insert(0, ast.parse("self = types.SimpleNamespace()").body[0])
-            for method in owner[1]:
-                setup += method.body
+            kind, methods = owner
+            given = repr(name.rpartition(".")[2]) if any("TestCase" in ast.dump(base) for base in kind.bases) else ""
+            lines = ["self = %s(%s)" % (kind.name, given)]
+            lines += ["self.%s" % call for call in ("setUp()", "setup_method(None)") if call.partition("(")[0] in methods]
+            setup = ast.parse("\n".join(lines)).body + setup
         found = []
         for statements, expression in _observations(body, setup, every):
             made = self._snippet("%s::%s[%d]#%d" % (self.path, name, number, len(found)), name, statements, expression)
@@ -286,7 +328,7 @@ class _Context:
             return None
         scope = dict(self.scope)
         scope.setdefault("types", types)
-        return Snippet(key, name, self._imports_for(tree), setup, shown, literals, scope)
+        return Snippet(key, name, lambda: self._imports_for(tree), setup, shown, literals, scope)
 
     def _imports_for(self, tree):
         """Source of the imports and definitions of the file that some code needs."""
