@@ -1,5 +1,6 @@
 //! Agents by their names in `--agent`: a known CLI, `acp:COMMAND` or `command:COMMAND`.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use crate::acp::Acp;
@@ -43,6 +44,23 @@ pub fn named_program(name: &str) -> Option<String> {
     Some(program)
 }
 
+/// The name of the same agent for a run in another folder: a program with a relative path is the one below `folder`.
+pub fn seen_from(folder: &Path, name: &str) -> String {
+    let same = || name.to_owned();
+    let Some((prefix, command)) = name.split_once(':') else {
+        return same();
+    };
+    let relative = |program: &String| program.contains('/') && Path::new(program).is_relative();
+    let Some(program) = named_program(name).filter(relative) else {
+        return same();
+    };
+    let program = folder.join(program).to_string_lossy().into_owned();
+    let args = shlex::split(command).unwrap_or_default().into_iter().skip(1);
+    let words: Vec<String> = std::iter::once(program).chain(args).collect();
+    let joined = shlex::try_join(words.iter().map(String::as_str));
+    joined.map_or_else(|_| same(), |command| format!("{prefix}:{command}"))
+}
+
 /// A command as a program and its arguments.
 fn split(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
     let words = shlex::split(command).ok_or_else(|| AgentError::BadQuotes(command.to_owned()))?;
@@ -54,8 +72,24 @@ fn split(command: &str) -> Result<Option<(String, Vec<String>)>, AgentError> {
 mod tests {
     use super::*;
     use crate::launch::{Request, Stdin};
-    use std::path::Path;
     use wavecrew_core::event::TokenUsage;
+
+    #[test]
+    fn a_relative_program_is_named_for_another_folder() {
+        let seen = |name| seen_from(Path::new("/my project"), name);
+        assert_eq!(
+            seen("command:./a.sh 'two words' -x"),
+            "command:'/my project/./a.sh' 'two words' -x"
+        );
+        for same in [
+            "codex",
+            "command:python3 a.py",
+            "acp:/bin/agent x",
+            "command:a 'b",
+        ] {
+            assert_eq!(seen(same), same);
+        }
+    }
 
     fn request(prompt: &str) -> Request<'_> {
         Request::new(prompt, Path::new("/project"), Path::new("/scratch"))

@@ -16,7 +16,7 @@ pub mod transcript;
 
 pub use acp::Acp;
 pub use agent::{Agent, AttemptAgent, AttemptKey, Command, RecordedEnd, ResumeBy};
-pub use by_name::{AgentError, by_name, named_program};
+pub use by_name::{AgentError, by_name, named_program, seen_from};
 pub use interactive::{InteractiveProtocol, Received};
 pub use output_reader::OutputReader;
 pub use pools::Pools;

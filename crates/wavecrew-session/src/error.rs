@@ -42,8 +42,13 @@ pub enum SessionError {
         path: PathBuf,
         holder: Option<Box<Holder>>,
     },
+    /// The copy of the session elsewhere cannot be written, or belongs to somebody else now.
+    #[error("{message}")]
+    Copy { message: String, help: String },
     #[error("the session folder `{}` was deleted or moved while its run was going", path.display())]
     Gone { path: PathBuf },
+    #[error("the journal `{}` was removed or replaced while its run was going", path.display())]
+    JournalGone { path: PathBuf },
     #[error("`{}` stayed locked by another process", path.display())]
     Busy { path: PathBuf },
     #[error("`{}` leads out of the project, to `{}`", path.display(), target.display())]
@@ -132,7 +137,11 @@ impl SessionError {
                 "wait for that run, or stop it with `wavecrew cancel`; `wavecrew status` works meanwhile"
                     .into()
             }
+            Self::Copy { help, .. } => help.clone(),
             Self::Gone { .. } => "if it was moved, move it back".into(),
+            Self::JournalGone { .. } => {
+                "continue the session if its journal was restored, or restore it".into()
+            }
             Self::Busy { .. } => {
                 "try again; if it stays so, look for a stopped process that has the file open".into()
             }

@@ -10,6 +10,7 @@ pub mod attempts;
 pub mod board;
 pub mod bounded_log;
 pub mod bus;
+mod copied_files;
 pub mod error;
 pub mod issues;
 pub mod journal;
@@ -32,9 +33,10 @@ pub use attempts::{Attempts, ClosedAttempt, ReportRefusal, SubmitOutcome, Token,
 pub use board::{Discoveries, Discovery, DiscoveryBoard};
 pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};
+pub use copied_files::{CopiedFile, copied_files, restore};
 pub use error::{IoContext, SessionError};
 pub use issues::{BadLine, IssueFile, IssueStore};
-pub use journal::{Journal, JournalTail, Recovery, Syncer};
+pub use journal::{Journal, JournalReplica, JournalTail, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
 pub use log_reader::{LogReader, end_of_log};
 pub use pack::{Pack, PackReader};
@@ -46,6 +48,6 @@ pub use session::{
 };
 pub use shared_pool::{SharedPool, SharedPoolFile};
 pub use shared_state::SharedState;
-pub use table_file::{PublishOutcome, TableFile, save_rejected_edit};
+pub use table_file::{PublishOutcome, TableFile, save_rejected_edit, table_mark};
 pub use wisdom::{Wisdom, WisdomFile};
 pub use worker_questions::{WorkerQuestion, WorkerQuestions};

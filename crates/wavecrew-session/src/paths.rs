@@ -357,6 +357,16 @@ impl SessionPaths {
         self.join("analysis/coverage.svg")
     }
 
+    /// What the change under test does.
+    pub fn what_changed(&self) -> PathBuf {
+        self.join("analysis/what-changed.md")
+    }
+
+    /// What the work of a task changed in the behaviour of the code.
+    pub fn behaviour_diff(&self, task: &str) -> PathBuf {
+        self.join(format!("analysis/behaviour-{task}.md"))
+    }
+
     /// What the generator could not test, and why.
     pub fn untested_report(&self, layer: &str) -> PathBuf {
         self.join(format!("analysis/left-out-{layer}.md"))

@@ -15,7 +15,7 @@ pub struct PersonRequest {
     pub action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The text of a message.
+    /// The text of a message; for `edit row`, the mark of the table as the person saved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Where it was asked: `browser`.

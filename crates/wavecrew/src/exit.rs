@@ -140,7 +140,9 @@ impl From<SessionError> for Failure {
             | SessionError::NewerFormat { .. }
             | SessionError::Poisoned { .. }
             | SessionError::Locked { .. }
+            | SessionError::Copy { .. }
             | SessionError::Gone { .. }
+            | SessionError::JournalGone { .. }
             | SessionError::Busy { .. }
             | SessionError::Malformed { .. }
             | SessionError::UnclaimedReport { .. } => Self::Disk { message, help },

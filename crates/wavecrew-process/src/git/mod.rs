@@ -1,10 +1,16 @@
 //! Git on files of workers. Whatever the settings of the repository say, it starts no program: no hook, filter, monitor,
-//! driver, editor, signature or transport. The person's own filters and drivers stay: projects may need them.
+//! driver, editor, signature or transport. The person's own filters and drivers stay: projects may need them. Git and what it
+//! starts are confined as well: they change the checkout and its repository, and nothing else.
+//!
+//! Landlock and the filter of system calls confine it, without mounts: git has to change `.git` itself.
+
+mod places;
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::sandbox::spawn_confined_by_landlock;
 use crate::start_detached;
 
 /// Variables with which an outer git would point ours at its own repository, or at programs.
@@ -94,7 +100,10 @@ pub fn git_command(folder: &Path, args: &[&str]) -> Command {
 /// worker's.
 pub fn git_output(mut command: Command) -> io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (child, _detached) = start_detached(|| command.spawn(), |child| Some(child.id()))?;
+    let folder = command.get_current_dir().unwrap_or(Path::new("."));
+    let places = places::writable(folder);
+    let spawn = || spawn_confined_by_landlock(&mut command, &places);
+    let (child, _detached) = start_detached(spawn, |child| Some(child.id()))?;
     child.wait_with_output()
 }
 

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::git_command;
+use super::{git_command, git_output};
+use crate::sandbox::{LandlockAbi, Support};
 
 /// The settings with programs, how the test calls them, and a command of git that runs them.
 const PLANTED: &[(&str, &[&str], &[&str])] = &[
@@ -261,6 +262,32 @@ fn the_persons_own_filters_stay() {
     repository.write("file.txt", "three\n");
     repository.hardened(&["add", "file.txt"]);
     assert!(repository.ran());
+}
+
+#[test]
+fn git_and_what_it_starts_change_nothing_but_the_checkout() {
+    if Support::detect().landlock < LandlockAbi(3) {
+        eprintln!("not checked: the kernel has no Landlock");
+        return;
+    }
+    let repository = Repository::new();
+    let (program, marker) = (repository.program(), repository.marker());
+    let script = format!("#!/bin/sh\ntouch inside\ntouch {}\ncat\n", marker.display());
+    fs::write(&program, script).unwrap();
+    let global = format!("[filter \"a\"]\n\tclean = {}\n", program.display());
+    fs::write(repository.folder.path().join(".gitconfig"), global).unwrap();
+    repository.write("file.txt", "three\n");
+    let mut command = git_command(&repository.path(), &["add", "file.txt"]);
+    command
+        .env("HOME", repository.folder.path())
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = git_output(command).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(
+        repository.path().join("inside").exists(),
+        "the filter did not run"
+    );
+    assert!(!repository.ran());
 }
 
 #[test]

@@ -98,6 +98,11 @@ impl Server {
         self.sweeps.remove(&key);
         self.orphans.forget(key);
         let leftovers = u32::try_from(worker.leftovers.len()).unwrap_or(u32::MAX);
+        if let Some(thread) = worker.parent
+            && self.orphans.is_empty()
+        {
+            self.spawn_threads.reuse(thread);
+        }
         self.answer(key, &Answer::Exited { status, leftovers });
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -15,6 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{interval, sleep, timeout};
 
+use super::known_confinements::KnownConfinements;
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, ProgramSpec, Request, VERSION, decode, encode};
 use super::{Containment, GuardianCommand, NO_PID_NAMESPACE};
@@ -42,6 +44,7 @@ pub struct Guardian {
     child: Child,
     outgoing: UnboundedSender<Outgoing>,
     connection: JoinHandle<()>,
+    confinements: Arc<Mutex<KnownConfinements>>,
 }
 
 impl Guardian {
@@ -112,12 +115,14 @@ impl Guardian {
         let guardian = Pid::from_raw(process.pid).ok_or_else(|| not_ready("it exited at once"))?;
         let (outgoing, queue) = unbounded_channel();
         let (events, driver) = unbounded_channel();
+        let confinements = Arc::<Mutex<KnownConfinements>>::default();
         let connection = Connection {
             guardian,
             socket,
             queue,
             events,
             programs: HashMap::new(),
+            confinements: Arc::clone(&confinements),
         };
         let connection = tokio::spawn(connection.run());
         Ok((
@@ -127,6 +132,7 @@ impl Guardian {
                 child,
                 outgoing,
                 connection,
+                confinements,
             },
             driver,
         ))
@@ -171,13 +177,14 @@ impl Guardian {
             stderr,
             confinement,
         } = spec;
+        let confinement = confinement.map(|confinement| self.known_confinements().number(&confinement));
         let request = Request::Spawn(Box::new(ProgramSpec {
             program: program.clone(),
             args,
             cwd: cwd.clone().into(),
             env_set,
             env_remove,
-            confinement: confinement.map(|shared| (*shared).clone()),
+            confinement,
         }));
         let packet = Packet::new(&encode(key, &request), vec![stdin, stdout, stderr])
             .map_err(ProcessError::system("pass a long command to the guardian"))?;
@@ -213,6 +220,10 @@ impl Guardian {
         }
     }
 
+    fn known_confinements(&self) -> MutexGuard<'_, KnownConfinements> {
+        self.confinements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn post(&self, outgoing: Outgoing) -> Result<(), ProcessError> {
         self.outgoing
             .send(outgoing)
@@ -237,6 +248,7 @@ struct Connection {
     events: UnboundedSender<GuardianEvent>,
     /// Programs that are being started, by key.
     programs: HashMap<u64, ProgramAndFolder>,
+    confinements: Arc<Mutex<KnownConfinements>>,
 }
 
 enum Socket {
@@ -295,6 +307,11 @@ impl Connection {
                 }
             }
             Answer::SpawnFailed { errno } => {
+                // The rules may have been lost with the request: they are sent again.
+                self.confinements
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .forget();
                 let (program, cwd) = self.programs.remove(&key).unwrap_or_default();
                 let program = program.to_string_lossy().into_owned();
                 let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd.into());

@@ -1,9 +1,10 @@
 //! The threads that start confined programs. For each confinement one thread prepares what its programs share: the mounts,
-//! the filter of system calls, the rules. For each program it starts one more thread, which applies the rules to itself and
+//! the filter of system calls, the rules. For each program there is one more thread, which applies the rules to itself and
 //! spawns: so every worker has a domain of its own, and cannot signal or inspect another.
 //!
 //! That thread lives as long as its child. If it ended earlier, the kernel would hand the child to the main thread, whose
-//! children are adopted orphans.
+//! children are adopted orphans. When its child has ended and left nothing behind, nobody is in its domain any more: the
+//! thread starts the next program of the same confinement.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,23 +14,33 @@ use std::thread;
 
 use rustix::io::Errno;
 
+use super::KEPT_CONFINEMENTS;
 use super::spawn_threads::{Outlet, STACK_SIZE, SpawnJob};
+use super::wire::NumberedConfinement;
 use crate::sandbox::{Confinement, Ruleset};
-
-/// Confinements that are kept ready. Workers of one slot and role share theirs.
-const KEPT: usize = 32;
 
 /// The thread that a confined process is a child of. It ends when this is dropped.
 #[derive(Debug)]
 pub struct ParentThread {
-    _release: Sender<()>,
+    confinement: u64,
+    jobs: Sender<SpawnJob>,
 }
 
 #[derive(Debug)]
 pub(super) struct ConfinedThreads {
     outlet: Outlet,
     /// The one that was used last comes last.
-    ready: VecDeque<(Confinement, Sender<SpawnJob>)>,
+    ready: VecDeque<Prepared>,
+}
+
+/// A confinement and its threads.
+#[derive(Debug)]
+struct Prepared {
+    number: u64,
+    /// To the thread that makes more threads.
+    jobs: Sender<SpawnJob>,
+    /// Threads whose child has ended.
+    idle: Vec<ParentThread>,
 }
 
 impl ConfinedThreads {
@@ -41,22 +52,30 @@ impl ConfinedThreads {
     }
 
     /// Starts the program of a job.
-    pub fn add(&mut self, confinement: Confinement, job: SpawnJob) {
+    pub fn add(&mut self, confinement: NumberedConfinement, job: SpawnJob) {
         let (key, number) = (job.key, job.number);
-        let found = self.ready.iter().position(|(ready, _)| *ready == confinement);
-        let jobs = match found.and_then(|at| self.ready.remove(at)) {
-            Some((_, jobs)) => jobs,
-            None => match self.prepare(confinement.clone()) {
-                Ok(jobs) => jobs,
-                Err(error) => return self.fail(key, number, &error),
-            },
+        let mut prepared = match self.prepared(confinement) {
+            Ok(prepared) => prepared,
+            Err(error) => return self.fail(key, number, &error),
         };
-        if jobs.send(job).is_err() {
+        let sent = match prepared.idle.pop() {
+            Some(thread) => thread.jobs.send(job),
+            None => prepared.jobs.send(job),
+        };
+        if sent.is_err() {
             return self.fail(key, number, &io::Error::from(Errno::PERM));
         }
-        self.ready.push_back((confinement, jobs));
-        if self.ready.len() > KEPT {
+        self.ready.push_back(prepared);
+        if self.ready.len() > KEPT_CONFINEMENTS {
             self.ready.pop_front();
+        }
+    }
+
+    /// Takes back the thread of a process that has ended without leaving another one behind.
+    pub fn reuse(&mut self, thread: ParentThread) {
+        let mut ready = self.ready.iter_mut();
+        if let Some(prepared) = ready.find(|prepared| prepared.number == thread.confinement) {
+            prepared.idle.push(thread);
         }
     }
 
@@ -65,44 +84,60 @@ impl ConfinedThreads {
         let _ = self.outlet.report(key, number, Err(errno), None);
     }
 
-    fn prepare(&self, confinement: Confinement) -> io::Result<Sender<SpawnJob>> {
+    fn prepared(&mut self, confinement: NumberedConfinement) -> io::Result<Prepared> {
+        let NumberedConfinement { number, rules } = confinement;
+        let found = self.ready.iter().position(|ready| ready.number == number);
+        if let Some(found) = found.and_then(|at| self.ready.remove(at)) {
+            return Ok(found);
+        }
+        // The packet with the rules was lost, which happens only when there are too many open files.
+        let rules = rules.ok_or(Errno::MFILE)?;
         let (jobs, queue) = channel();
         let outlet = self.outlet.try_clone()?;
-        thread::Builder::new().spawn(move || serve(&confinement, outlet, &queue))?;
-        Ok(jobs)
+        thread::Builder::new().spawn(move || serve(&rules, number, outlet, &queue))?;
+        Ok(Prepared {
+            number,
+            jobs,
+            idle: Vec::new(),
+        })
     }
 }
 
-/// Prepares the confinement and starts the programs of the queue until it is closed.
-fn serve(confinement: &Confinement, mut outlet: Outlet, queue: &Receiver<SpawnJob>) {
+/// Prepares the confinement and starts a thread for each job of the queue until it is closed.
+fn serve(confinement: &Confinement, number: u64, mut outlet: Outlet, queue: &Receiver<SpawnJob>) {
     let prepared = confinement.enter().map(Arc::new);
     for job in queue {
-        let (key, number) = (job.key, job.number);
+        let (key, job_number) = (job.key, job.number);
         let started = match &prepared {
-            Ok(rules) => start_thread(&outlet, rules, job),
+            Ok(rules) => start_thread(&outlet, rules, number, job),
             Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
         };
         if let Err(error) = started {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::PERM);
-            let _ = outlet.report(key, number, Err(errno), None);
+            let _ = outlet.report(key, job_number, Err(errno), None);
         }
     }
 }
 
-fn start_thread(outlet: &Outlet, rules: &Arc<Ruleset>, job: SpawnJob) -> io::Result<()> {
+fn start_thread(outlet: &Outlet, rules: &Arc<Ruleset>, confinement: u64, job: SpawnJob) -> io::Result<()> {
     let (mut outlet, rules) = (outlet.try_clone()?, Arc::clone(rules));
     let spawn = move || {
-        let (key, number) = (job.key, job.number);
         let confined = rules.restrict_thread();
-        let spawned = match confined {
-            Ok(()) => outlet.spawn(job),
-            Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::PERM)),
-        };
-        let (release, released) = channel();
-        let parent = spawned.is_ok().then_some(ParentThread { _release: release });
-        // Nothing is ever sent: it ends when the other side is gone.
-        if outlet.report(key, number, spawned, parent) {
-            let _ = released.recv();
+        drop(rules);
+        let mut next = Some(job);
+        while let Some(job) = next {
+            let (key, number) = (job.key, job.number);
+            let spawned = match &confined {
+                Ok(()) => outlet.spawn(job),
+                Err(error) => Err(Errno::from_io_error(error).unwrap_or(Errno::PERM)),
+            };
+            let (jobs, queue) = channel();
+            let parent = spawned.is_ok().then_some(ParentThread { confinement, jobs });
+            if !outlet.report(key, number, spawned, parent) {
+                return;
+            }
+            // Fails when the other side is gone.
+            next = queue.recv().ok();
         }
     };
     thread::Builder::new()

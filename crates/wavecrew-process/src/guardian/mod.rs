@@ -11,6 +11,7 @@
 mod cleanup;
 mod client;
 mod confined_threads;
+mod known_confinements;
 mod namespace;
 mod orphans;
 mod packet;
@@ -26,6 +27,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::sandbox::enter_user_namespace;
 pub use client::Guardian;
+
+/// Confinements that are kept ready. Workers of one slot and role share theirs.
+const KEPT_CONFINEMENTS: usize = 128;
 
 /// How to start this program again as a guardian, e.g. `/proc/self/exe __guardian`.
 #[derive(Debug, Clone)]

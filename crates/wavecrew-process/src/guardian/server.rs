@@ -109,7 +109,7 @@ pub(super) struct Server {
     pub(super) workers: HashMap<u64, Worker>,
     /// Main processes that have not ended.
     pub(super) running: HashMap<Pid, u64>,
-    spawn_threads: SpawnThreads,
+    pub(super) spawn_threads: SpawnThreads,
     /// The number of jobs given to the spawn threads.
     issued: u64,
     /// Keys that are being spawned, with the grace of a close request that arrived meanwhile.
@@ -271,7 +271,7 @@ impl Server {
                             start_time,
                             exit: None,
                             leftovers: HashSet::new(),
-                            _parent: parent,
+                            parent,
                         },
                     );
                     self.running.insert(pid, key);

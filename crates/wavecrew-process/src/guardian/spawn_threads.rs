@@ -110,6 +110,11 @@ impl SpawnThreads {
         self.shared.changed.notify_one();
     }
 
+    /// Takes back the thread of a confined process that has ended without leaving another one behind.
+    pub fn reuse(&mut self, thread: ParentThread) {
+        self.confined.reuse(thread);
+    }
+
     pub fn next_result(&self) -> Option<SpawnResult> {
         let result = self.results.try_recv().ok()?;
         self.shared.unread.fetch_sub(1, Ordering::Relaxed);

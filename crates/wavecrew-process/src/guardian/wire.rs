@@ -11,7 +11,7 @@ use super::Containment;
 use crate::ProcessExit;
 use crate::sandbox::Confinement;
 
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The key comes first and has a fixed length: it names the worker even when the rest of a packet is lost.
 pub const KEY_LENGTH: usize = size_of::<u64>();
 
@@ -30,7 +30,14 @@ pub struct ProgramSpec {
     pub cwd: OsString,
     pub env_set: Vec<(OsString, OsString)>,
     pub env_remove: Vec<OsString>,
-    pub confinement: Option<Confinement>,
+    pub confinement: Option<NumberedConfinement>,
+}
+
+/// A confinement. Its rules are long and travel once; later spawns name it by its number.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedConfinement {
+    pub number: u64,
+    pub rules: Option<Confinement>,
 }
 
 /// What the guardian answers about the worker with a key; `Ready` is about the guardian itself.
@@ -96,7 +103,10 @@ mod tests {
             cwd: "/somewhere".into(),
             env_set: vec![("A".into(), "1=2\n".into())],
             env_remove: vec!["B".into()],
-            confinement: Some(Confinement::default()),
+            confinement: Some(NumberedConfinement {
+                number: 7,
+                rules: Some(Confinement::default()),
+            }),
         };
         let grace = Duration::from_millis(1500);
         for request in [Request::Spawn(Box::new(spec)), Request::Close { grace }] {

@@ -20,6 +20,6 @@ pub struct Worker {
     pub exit: Option<ProcessExit>,
     /// Processes that outlived the main process.
     pub leftovers: HashSet<(Pid, u64)>,
-    /// Of a confined worker: the thread that it is a child of, until it has ended.
-    pub _parent: Option<ParentThread>,
+    /// Of a confined worker: the thread that it is a child of.
+    pub parent: Option<ParentThread>,
 }

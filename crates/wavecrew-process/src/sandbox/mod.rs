@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use landlock_rules::Ruleset;
+pub(crate) use programs::spawn_confined_by_landlock;
 pub use programs::{ProgramRules, RULES_VARIABLE, spawn_confined};
 pub(crate) use support::LESS_SUPPORT;
 pub use support::{LandlockAbi, Support};
@@ -56,6 +57,9 @@ impl Confinement {
     /// Whether a path, without links in it, may be changed.
     pub fn may_write(&self, path: &Path) -> bool {
         let allowed = depth(&self.write, path);
+        if !self.support.mounts {
+            return allowed > 0;
+        }
         allowed > depth(&self.protect, path).max(depth(&self.hide, path))
     }
 

@@ -100,14 +100,32 @@ impl ProgramRules {
 /// Starts a program that may change only these places, which have to exist, and what all programs of the run may change.
 /// Everything that it starts is confined too.
 pub fn spawn_confined(command: &mut Command, places: &[&Path]) -> io::Result<Child> {
-    static SUPPORT: OnceLock<Support> = OnceLock::new();
     let rules = ProgramRules::current();
-    let support = if rules.off {
+    spawn(command, rules.confinement(current_support(rules), places))
+}
+
+/// The same without mounts.
+pub(crate) fn spawn_confined_by_landlock(command: &mut Command, places: &[PathBuf]) -> io::Result<Child> {
+    let rules = ProgramRules::current();
+    let support = Support {
+        mounts: false,
+        ..current_support(rules)
+    };
+    let places: Vec<&Path> = places.iter().map(PathBuf::as_path).collect();
+    spawn(command, rules.confinement(support, &places))
+}
+
+fn current_support(rules: &ProgramRules) -> Support {
+    static SUPPORT: OnceLock<Support> = OnceLock::new();
+    if rules.off {
         Support::default()
     } else {
         *SUPPORT.get_or_init(Support::detect)
-    };
-    let Some(confinement) = rules.confinement(support, places) else {
+    }
+}
+
+fn spawn(command: &mut Command, confinement: Option<Confinement>) -> io::Result<Child> {
+    let Some(confinement) = confinement else {
         return command.spawn();
     };
     // Only this thread is confined, for ever; its child inherits that, and outlives it.

@@ -12,6 +12,7 @@ mod reporter;
 mod run_loop;
 mod shared_pools;
 mod shutdown;
+mod unprotected;
 
 pub use reporter::{Reporter, Running};
 
@@ -129,6 +130,10 @@ pub struct Driver<'a> {
     pub(crate) merges: UnboundedSender<(String, MergeOutcome)>,
     /// Threads that merge the work of tasks.
     pub(crate) merging: Vec<std::thread::JoinHandle<()>>,
+    /// Workers that could change the session's files, and when they ended.
+    ended_unprotected: Vec<(Instant, String)>,
+    /// Marks of tables that a person edited in the browser.
+    edits_in_browser: Vec<String>,
     interrupts: u32,
     ending: Option<RunOutcome>,
 }
@@ -205,6 +210,10 @@ impl<'a> Driver<'a> {
                 return Err(error);
             }
         };
+        if !sandbox.protects_session() {
+            // A run without a copy is better than none.
+            let _ = session.journal.keep_copy();
+        }
         let mut driver = Self {
             pools: SharedPools::new(&context.pools, clock.now()),
             table: TablePublisher::start(table, syncer.clone(), table_events.clone()),
@@ -239,6 +248,8 @@ impl<'a> Driver<'a> {
             answers,
             merges,
             merging: Vec::new(),
+            ended_unprotected: Vec::new(),
+            edits_in_browser: Vec::new(),
             interrupts: 0,
             ending: None,
         };

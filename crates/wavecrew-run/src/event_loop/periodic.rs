@@ -11,6 +11,7 @@ use wavecrew_session::{PersonRequest, SessionError};
 impl Driver<'_> {
     pub(super) fn run_periodic_work(&mut self) -> Result<(), DriveError> {
         self.check_session_exists()?;
+        self.session.journal.check_replica()?;
         self.collect_reports()?;
         self.record_conversations();
         self.collect_worker_requests();
@@ -21,6 +22,7 @@ impl Driver<'_> {
         self.read_person_requests();
         self.sync_pools();
         self.packed_files.flush();
+        self.warn_of_restored_journal();
         self.inputs.push_back(Input::Tick);
         let ledger = self.engine.ledger();
         self.table.refresh(|| render(ledger));
@@ -39,6 +41,10 @@ impl Driver<'_> {
             return Ok(());
         }
         let path = self.session.dir.path().to_owned();
+        if path.is_dir() {
+            let path = self.session.dir.journal_file();
+            return Err(SessionError::JournalGone { path }.into());
+        }
         Err(SessionError::Gone { path }.into())
     }
 
@@ -95,6 +101,9 @@ impl Driver<'_> {
                 task: task.clone(),
                 via,
             });
+            if action == "edit row" {
+                self.edits_in_browser.extend(text.clone());
+            }
             self.inputs.extend(match (action.as_str(), task) {
                 ("pause", _) => Some(Input::Pause),
                 ("resume", _) => Some(Input::Resume),

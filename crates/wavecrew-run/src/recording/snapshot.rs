@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use wavecrew_process::git_command;
+use wavecrew_process::{git_command, git_output};
 use wavecrew_session::paths::{self, SessionPaths, WORKFLOW_FOLDER, is_work_folder};
 
 /// Further files of a folder are ignored.
@@ -145,7 +144,7 @@ fn version(path: &Path) -> Option<FileVersion> {
 /// Tracked files and new files that are not ignored; `None` without a repository.
 fn git_files(project: &Path) -> Option<Vec<String>> {
     let words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let listed = git_command(project, &words).stderr(Stdio::null()).output().ok()?;
+    let listed = git_output(git_command(project, &words)).ok()?;
     if !listed.status.success() {
         return None;
     }

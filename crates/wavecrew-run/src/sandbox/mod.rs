@@ -12,6 +12,7 @@ pub use single_agent::{AgentSandbox, SingleAgent};
 
 use crate::agent_name::OFFLINE;
 use crate::place::WorkerFacts;
+use crate::worker::files::create_private_folder;
 use crate::worker::output::Output;
 use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ use wavecrew_core::event::Refusal;
 use wavecrew_core::team::Access;
 use wavecrew_process::sandbox::places::{all_but, credentials, entries, services};
 use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, ProgramRules, Support};
-use wavecrew_session::worker_file::remove_any;
+use wavecrew_session::worker_file::{open_own, remove_any};
 use wavecrew_session::{ProjectPaths, SessionDir, atomic};
 
 /// The oldest Landlock that can enforce the promises about files: before it, files could be truncated.
@@ -46,6 +47,8 @@ pub struct Sandbox {
     readable: HashMap<String, (Changed, Vec<PathBuf>)>,
     /// The confinement that was made last for each attempt's number.
     made: HashMap<u32, (MadeFor, Arc<Confinement>)>,
+    /// Folders that were created for workers to write in. They go if nobody does.
+    created: Vec<PathBuf>,
 }
 
 /// What a confinement depends on. Workers of one slot mostly have the same, and get the one that was made.
@@ -100,6 +103,7 @@ impl Sandbox {
             private: private.to_vec(),
             readable: HashMap::new(),
             made: HashMap::new(),
+            created: Vec::new(),
             settings,
         }
     }
@@ -123,6 +127,19 @@ impl Sandbox {
         self.support.any()
     }
 
+    /// Whether the worker with this number can change a file.
+    pub fn can_change(&self, number: u32, path: &Path) -> bool {
+        let made = self.made.get(&number).filter(|_| self.is_on());
+        made.is_none_or(|(_, made)| made.may_write(path))
+    }
+
+    /// Whether there may be workers that can change the files of the session.
+    pub fn protects_session(&self) -> bool {
+        let session = self.session.path();
+        let allowed = |place: &PathBuf| session.starts_with(place) || place.starts_with(session);
+        self.support.mounts && !self.settings.write.iter().any(allowed)
+    }
+
     /// One line that says what is enforced.
     pub fn summary(&self) -> String {
         summary(self.settings.mode, self.support)
@@ -138,8 +155,12 @@ impl Sandbox {
         Some(folder)
     }
 
-    /// Removes the temporary folders of all workers.
-    pub fn remove_temp_folder(&mut self) {
+    /// Removes the temporary folders of all workers, and what was created for them and stayed empty.
+    pub fn remove_folders(&mut self) {
+        for folder in self.created.drain(..) {
+            // Fails unless it is empty.
+            let _ = fs::remove_dir(folder);
+        }
         // What cannot be removed is in the way of nobody.
         drop(self.temp.take());
         let _ = fs::remove_file(self.session.temp_note());
@@ -208,6 +229,12 @@ impl Sandbox {
         create_state_folders(&state);
         let temp = self.temp.as_ref()?.path().join(worker.number.to_string());
         let read = self.readable_by(worker, own, changed);
+        self.create_role_folder(worker);
+        // Mounts are made for what exists, and are kept for later workers with this number.
+        let prompt = self.session.shared_prompt(worker.number);
+        if self.support.mounts && create_private_folder(&self.session.scratch_folder()).is_ok() {
+            let _ = open_own(&prompt);
+        }
         let mut rules = self.write_rules(worker, &temp, &state);
         rules.write.extend(package_folder(worker.folder));
         if worker.agent == OFFLINE {
@@ -230,7 +257,7 @@ impl Sandbox {
             self.session.worker_questions_folder(),
             self.session.inbox(worker.number),
             self.session.token_file(worker.number),
-            self.session.shared_prompt(worker.number),
+            prompt,
             worker.private.to_owned(),
         ];
         Some(Confinement {
@@ -242,6 +269,20 @@ impl Sandbox {
             show,
             network: self.network(worker),
         })
+    }
+
+    /// A role that writes tests or documents may have to begin with them. Rules are made for what exists.
+    fn create_role_folder(&mut self, worker: &ConfinedWorker<'_>) {
+        if worker.folder == self.session.project_copy() {
+            return;
+        }
+        let Some(name) = policy::missing_folder(worker.access, &names(worker.folder)) else {
+            return;
+        };
+        let folder = worker.folder.join(name);
+        if fs::create_dir(&folder).is_ok() {
+            self.created.push(folder);
+        }
     }
 
     fn write_rules(&self, worker: &ConfinedWorker<'_>, temp: &Path, state: &[PathBuf]) -> policy::WriteRules {

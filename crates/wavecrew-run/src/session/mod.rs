@@ -22,8 +22,8 @@ use wavecrew_core::team::Team;
 use wavecrew_core::view::SessionMeta;
 use wavecrew_process::{ProcessId, end_leftovers};
 use wavecrew_session::{
-    Holder, IoContext, Journal, PublishOutcome, SessionDir, SessionError, SessionInfo, SessionLock,
-    TableFile, atomic,
+    Holder, IoContext, Journal, JournalReplica, PublishOutcome, SessionDir, SessionError, SessionInfo,
+    SessionLock, TableFile, atomic,
 };
 
 /// How long an edited table must stay unchanged before the edit counts as finished.
@@ -165,6 +165,11 @@ impl OpenSession {
             sweeping: None,
             _lock: lock,
         }
+    }
+
+    /// From now on `replica` gets every event before the journal file and before any effect.
+    pub fn set_journal_replica(&mut self, replica: Box<dyn JournalReplica>) {
+        self.journal.set_replica(replica);
     }
 
     /// The table, if a person edited it since the last run.

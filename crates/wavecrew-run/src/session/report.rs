@@ -1,4 +1,4 @@
-//! Sections of the session's report that come from its files: deliverables, suspected defects, commits, the trace. Never
+//! Sections of the session's report that come from its files: deliverables, what changed, suspected defects, commits, the trace. Never
 //! writes.
 
 use crate::checks::claims::delivered;
@@ -9,9 +9,10 @@ use std::path::Path;
 use wavecrew_core::claim::{PlannedTask, Trace};
 use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_core::event::{Status, Verdict};
+use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::team::{Content, Expansion, Team};
 use wavecrew_core::view::{one_line, spending_table};
-use wavecrew_session::SessionDir;
+use wavecrew_session::{SessionDir, SessionPaths};
 
 /// The kind of discovery that has a section of its own.
 const DEFECT: &str = "defect_found";
@@ -51,12 +52,21 @@ pub fn sections(dir: &SessionDir, ledger: &Ledger) -> String {
             let _ = writeln!(text, "| `{path}` | {task} |");
         }
     }
+    text += &what_changed(dir);
     text += &defects(dir, ledger);
     text += &commits(ledger);
     if let Some(trace) = trace(session, &ledger.team) {
         text += &trace.markdown();
     }
     text + &spending_table(ledger)
+}
+
+/// What the change under test does, as the comparison wrote it.
+fn what_changed(dir: &SessionDir) -> String {
+    match fs::read(SessionPaths::at(dir.path()).what_changed()) {
+        Ok(bytes) => format!("\n## What changed\n\n{}", sanitise(&bytes)),
+        Err(_) => String::new(),
+    }
 }
 
 /// Suspected defects on the board, the latest entry for each place, without those of tasks with contradicted claims.

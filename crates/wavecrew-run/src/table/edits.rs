@@ -131,6 +131,7 @@ impl Driver<'_> {
     pub(crate) fn apply_table_edit(&mut self, bytes: &[u8]) -> Result<(), DriveError> {
         match read_edit(self.engine.ledger(), bytes, EditTime::DuringRun) {
             TableEdit::Unchanged => {}
+            TableEdit::Changed { .. } | TableEdit::Invalid(_) if self.refuse_workers_edit(bytes)? => {}
             TableEdit::Changed { patch, plan } => self.step(Input::TableEdited { patch, plan })?,
             TableEdit::Invalid(problems) => {
                 let path = wavecrew_session::save_rejected_edit(&self.session.dir, bytes)?;

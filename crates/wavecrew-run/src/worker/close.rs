@@ -54,6 +54,7 @@ impl Driver<'_> {
         for name in &state.question_files {
             self.session.dir.worker_questions().forget(name);
         }
+        self.note_unprotected_end(&state.assignment.id, state.number);
         let (id, attempt) = (&state.assignment.id, state.assignment.attempt);
         let refusals = self.sandbox.refusals(&state.output, state.number, &state.folder);
         if let Some(text) = state.output.finish() {

@@ -18,7 +18,33 @@ pub struct ProjectMark {
     head: String,
     /// Uncommitted files from the root of the repository, and hashes of what is in them.
     dirty: BTreeMap<String, String>,
+    /// Settings and hooks of the repository with which git starts programs or reads other files.
+    acting: BTreeMap<String, String>,
 }
+
+/// How the names of such settings begin.
+const ACTING: [&str; 20] = [
+    "alias.",
+    "core.askpass",
+    "core.attributesfile",
+    "core.editor",
+    "core.excludesfile",
+    "core.fsmonitor",
+    "core.gitproxy",
+    "core.hookspath",
+    "core.pager",
+    "core.sshcommand",
+    "core.worktree",
+    "credential.",
+    "diff.",
+    "filter.",
+    "gpg.",
+    "include.",
+    "includeif.",
+    "merge.",
+    "sequence.editor",
+    "url.",
+];
 
 /// What became of a branch or a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +99,24 @@ impl ProjectMark {
                 )
             })
             .collect();
-        Some(Self { refs, head, dirty })
+        Some(Self {
+            refs,
+            head,
+            dirty,
+            acting: acting(&git, Path::new(&root)),
+        })
+    }
+
+    /// Settings and hooks of the repository that changed since then.
+    pub fn changed_settings(&self, now: &Self) -> Vec<String> {
+        let names = self.acting.keys().chain(now.acting.keys());
+        let mut changed: Vec<String> = names
+            .filter(|name| self.acting.get(*name) != now.acting.get(*name))
+            .cloned()
+            .collect();
+        changed.sort_unstable();
+        changed.dedup();
+        changed
     }
 
     pub fn head(&self) -> &str {
@@ -130,6 +173,29 @@ impl ProjectMark {
         names.dedup();
         names
     }
+}
+
+/// Settings and hooks with which git starts programs or reads other files, and their values or hashes.
+fn acting(git: &Git, root: &Path) -> BTreeMap<String, String> {
+    let listed = git
+        .run(&["config", "--local", "--list", "-z"])
+        .unwrap_or_default();
+    let mut found: BTreeMap<String, String> = listed
+        .split('\0')
+        .filter_map(|entry| entry.split_once('\n'))
+        .filter(|(name, _)| ACTING.iter().any(|start| name.starts_with(start)))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let folder = git.run(&["rev-parse", "--git-common-dir"]).unwrap_or_default();
+    let hooks = fs::read_dir(root.join(folder.trim()).join("hooks"));
+    for hook in hooks.into_iter().flatten().flatten() {
+        let name = hook.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".sample") {
+            let content = fs::read(hook.path()).unwrap_or_default();
+            found.insert(format!("hooks/{name}"), content_hash(&content));
+        }
+    }
+    found
 }
 
 /// `branch main`, in words.

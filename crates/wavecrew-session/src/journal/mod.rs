@@ -3,7 +3,9 @@
 //! A line is `{crc32 of the JSON, 8 hex digits} {JSON}\n`; the first one is a header with the format's
 //! version. Refuses to go on after a failed write, and to cut anything but the tail of a file.
 
+mod copy;
 mod recover;
+mod replica;
 mod tail;
 
 use crate::atomic::{PRIVATE, folder_of, sync_folder};
@@ -18,7 +20,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use copy::JournalCopy;
 pub use recover::Recovery;
+pub use replica::JournalReplica;
 pub use tail::JournalTail;
 
 /// The version that this code writes, and the newest that it reads.
@@ -35,6 +39,9 @@ pub struct Journal<E> {
     len: u64,
     buffer: Vec<u8>,
     poisoned: Poison,
+    copy: Option<JournalCopy>,
+    /// Another place that has every line first.
+    replica: Option<Box<dyn JournalReplica>>,
     events: PhantomData<fn(&E)>,
 }
 
@@ -131,6 +138,16 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         }
     }
 
+    /// From now on `replica` gets every line before the file. It has what the file has.
+    pub fn set_replica(&mut self, replica: Box<dyn JournalReplica>) {
+        self.replica = Some(replica);
+    }
+
+    /// Whether the replica, if there is one, still belongs to this process.
+    pub fn check_replica(&self) -> Result<(), SessionError> {
+        self.replica.as_ref().map_or(Ok(()), |replica| replica.check())
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -145,6 +162,26 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         }
     }
 
+    /// Keeps a copy of the journal out of everybody's sight, from which it is restored when another program changes it.
+    pub fn keep_copy(&mut self) -> Result<(), SessionError> {
+        self.copy = Some(JournalCopy::of(&self.path, self.len)?);
+        Ok(())
+    }
+
+    /// Puts right what another program changed, if there is a copy.
+    pub fn restore_if_changed(&mut self) -> Result<(), SessionError> {
+        match &mut self.copy {
+            Some(copy) => copy.restore(&self.file, &self.path),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it was restored since the last call.
+    pub fn take_restored(&mut self) -> bool {
+        let copy = self.copy.as_mut();
+        copy.is_some_and(|copy| std::mem::take(&mut copy.restored))
+    }
+
     /// Bytes of whole lines in the file.
     pub fn len_bytes(&self) -> u64 {
         self.len
@@ -157,6 +194,8 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
             len,
             buffer: Vec::new(),
             poisoned: Arc::default(),
+            copy: None,
+            replica: None,
             events: PhantomData,
         }
     }
@@ -174,15 +213,26 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
 
     fn write_buffer(&mut self) -> Result<(), SessionError> {
         // What is appended to a journal that somebody cut could not be read again.
-        if self.file.metadata().is_ok_and(|found| found.len() != self.len) {
+        if let Some(copy) = &mut self.copy {
+            copy.restore_length(&self.file, &self.path, self.len)?;
+        } else if self.file.metadata().is_ok_and(|found| found.len() != self.len) {
             poison(&self.poisoned, "append to", &io::Error::from(Errno::IO));
             let reason = "another program changed it while the session was running";
             return Err(SessionError::malformed(&self.path, &reason));
+        }
+        if let Some(replica) = self.replica.as_mut().filter(|_| !self.buffer.is_empty())
+            && let Err(error) = replica.append(&self.buffer)
+        {
+            // What the replica does not have must not happen here, now or later.
+            poison(&self.poisoned, "copy", &io::Error::from(Errno::IO));
+            return Err(error);
         }
         // `write_all` makes one write(2), and goes on only after a short one: to finish it, or to learn its
         // reason.
         match (&*self.file).write_all(&self.buffer) {
             Ok(()) => {
+                // A run without a copy is better than none.
+                self.copy.take_if(|copy| copy.append(&self.buffer).is_err());
                 self.len += self.buffer.len() as u64;
                 self.buffer.clear();
                 Ok(())

@@ -295,6 +295,31 @@ fn another_thread_syncs_while_the_owner_appends() {
     assert_eq!(fixture.open().unwrap().1, events(50));
 }
 
+/// Another program cuts the journal, writes into it and over it, and removes it.
+#[test]
+fn a_journal_with_a_copy_is_restored() {
+    let fixture = Fixture::with(6);
+    let (mut journal, ..) = fixture.open().unwrap();
+    journal.keep_copy().unwrap();
+    let good = fixture.bytes();
+    let half = &good[..good.len() / 2];
+    fs::write(fixture.path(), half).unwrap();
+    journal.append(&events(7)[6..]).unwrap();
+    assert!(journal.take_restored() && !journal.take_restored());
+    assert_eq!(fixture.open().unwrap().1, events(7));
+    fs::write(fixture.path(), [&good[..], b"forged\n"].concat()).unwrap();
+    journal.append(&events(8)[7..]).unwrap();
+    assert_eq!(fixture.open().unwrap().1, events(8));
+    let good = fixture.bytes();
+    fs::write(fixture.path(), vec![b'x'; good.len()]).unwrap();
+    journal.restore_if_changed().unwrap();
+    assert_eq!(fixture.bytes(), good);
+    fs::remove_file(fixture.path()).unwrap();
+    journal.restore_if_changed().unwrap();
+    assert!(journal.take_restored() && !journal.is_in_place());
+    assert_eq!(fixture.bytes(), good);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 

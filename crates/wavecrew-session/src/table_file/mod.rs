@@ -46,6 +46,11 @@ pub fn save_rejected_edit(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf,
     }
 }
 
+/// What a version of the table is recognised by, as text.
+pub fn table_mark(bytes: &[u8]) -> String {
+    Fingerprint::of(bytes).to_string()
+}
+
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
 pub enum PublishOutcome {

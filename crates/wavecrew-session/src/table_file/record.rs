@@ -4,6 +4,7 @@
 use crate::atomic::{PRIVATE, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
 use crate::worker_file::{Found, open_read};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -14,6 +15,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct Fingerprint {
     len: u64,
     crc: u32,
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:08x}", self.len, self.crc)
+    }
 }
 
 impl Fingerprint {

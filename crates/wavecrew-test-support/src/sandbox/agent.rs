@@ -40,7 +40,7 @@ impl AgentSandbox {
         let (home, tmp) = (sandbox.beside("home"), sandbox.beside("tmp"));
         let cache = private_folder().expect("a private folder");
         let sandbox = sandbox
-            .confined()
+            .requiring_confinement()
             .without_inherited_env()
             .env("PATH", path.expect("a search path"))
             .env("HOME", home)

@@ -71,19 +71,42 @@ impl Sandbox {
             inherits_env: true,
         };
         let (cache, state) = (sandbox.beside("cache"), sandbox.beside("state"));
-        let folder = sandbox.root.path().to_owned();
         sandbox
-            // Scripted workers act as people and leave traces beside the project.
-            .env("WAVECREW_ALLOW_WRITE", folder)
+            // Whoever runs the tests may allow more.
+            .env("WAVECREW_ALLOW_WRITE", "")
             .env("XDG_CACHE_HOME", cache)
             .env("WAVECREW_STATE_DIR", state)
             .env("RUST_BACKTRACE", "0")
     }
 
-    /// Workers may do only what their role allows, as in a project without settings.
+    /// Workers may write in the whole folder of the sandbox: scripts that act as people, or leave traces beside the project.
+    /// The others may do only what their role allows, as in any project.
     #[must_use]
-    pub fn confined(self) -> Self {
-        self.env("WAVECREW_ALLOW_WRITE", "")
+    pub fn with_open_folder(self) -> Self {
+        let folder = self.root.path().to_owned();
+        self.with_writable(&folder)
+    }
+
+    /// Nothing runs unless it is confined, where this machine can do that.
+    #[must_use]
+    pub fn requiring_confinement(self) -> Self {
+        let mut probe = Command::new("unshare");
+        let probed = probe
+            .args(["--user", "--mount", "true"])
+            .stderr(Stdio::null())
+            .status();
+        if probed.is_ok_and(|status| status.success()) {
+            self.env("WAVECREW_SANDBOX", "require")
+        } else {
+            eprintln!("not required: this machine cannot confine everything");
+            self
+        }
+    }
+
+    /// Workers may write in this folder too.
+    #[must_use]
+    pub fn with_writable(self, folder: &Path) -> Self {
+        self.env("WAVECREW_ALLOW_WRITE", folder)
     }
 
     /// The table, without descriptions: the description of a task is the script of its worker.

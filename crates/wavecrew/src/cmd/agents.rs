@@ -11,6 +11,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wavecrew_agents::cli::{self, AgentCli, Features};
+use wavecrew_agents::seen_from;
 use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_run::installed::{Login, acp_agents, find, login, version};
 use wavecrew_session::{SessionEntry, list_sessions};
@@ -220,7 +221,8 @@ impl TestArgs {
         if global.quiet {
             command.arg("--quiet");
         }
-        command.args(["run", "tasks.csv", "-y", "--agent", &self.name]);
+        let agent = seen_from(&std::env::current_dir()?, &self.name);
+        command.args(["run", "tasks.csv", "-y", "--agent", &agent]);
         let seconds = self.timeout.to_string();
         // A rate limit is not waited for any longer than that.
         command.args(["--timeout", &seconds, "--max-time", &seconds]);
@@ -236,7 +238,8 @@ impl TestArgs {
         } else if ended.code() == Some(Exit::Stopped as i32) {
             Some("its model service refused: rate limit, or used-up quota".to_owned())
         } else {
-            kept.as_deref().and_then(error_of)
+            let told = kept.as_deref().and_then(error_of);
+            Some(told.unwrap_or_else(|| format!("the run ended before the agent did, with {ended}")))
         };
         let mut out = stdout().lock();
         if global.json {

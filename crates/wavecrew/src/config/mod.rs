@@ -85,6 +85,12 @@ pub struct ConfigLimits {
 impl Config {
     /// Reads the project's file; without one, everything is left open.
     pub fn load(project: &Path) -> Result<Self, Failure> {
+        let mut config = Self::read_file(project)?;
+        sandbox::apply_variable(&mut config.sandbox)?;
+        Ok(config)
+    }
+
+    fn read_file(project: &Path) -> Result<Self, Failure> {
         let path = project.join(FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,

@@ -1,6 +1,7 @@
 //! `sandbox = "..."` or `[sandbox]`: how workers are confined.
 
 use super::Reader;
+use crate::exit::Failure;
 use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,6 +17,25 @@ const KEYS: [&str; 8] = [
     "check_network",
     "ports",
 ];
+
+/// With `require` it wins over the project's settings, which may come from somebody else.
+const VARIABLE: &str = "WAVECREW_SANDBOX";
+
+/// Follows the variable of the person who runs the program.
+pub(super) fn apply_variable(settings: &mut SandboxSettings) -> Result<(), Failure> {
+    let value = std::env::var(VARIABLE).unwrap_or_default();
+    match value.as_str() {
+        "" => {}
+        "require" => settings.mode = SandboxMode::Require,
+        other => {
+            return Err(Failure::with_help(
+                format!("{VARIABLE} is `{other}`"),
+                "set it to `require`, or unset it; `sandbox` in wavecrew.toml has the other modes",
+            ));
+        }
+    }
+    Ok(())
+}
 
 /// Reads `sandbox = "off"`, or a table whose `mode` says the same.
 pub(super) fn read(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> SandboxSettings {

@@ -17,7 +17,7 @@ struct Tour(Sandbox);
 
 impl Tour {
     fn new() -> Self {
-        let sandbox = Sandbox::new().confined();
+        let sandbox = Sandbox::new().requiring_confinement();
         copy_folder(&root().join("examples/tour"), &sandbox.path("examples/tour"));
         let folder = program().parent().unwrap().display().to_string();
         let path = format!("{folder}:{}", std::env::var("PATH").unwrap());

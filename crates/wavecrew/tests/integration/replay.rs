@@ -275,7 +275,7 @@ fn bad_cassettes_are_refused_before_anything_runs() {
 fn the_example_replays_without_any_agent() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/replay");
     let read = |name: &str| fs::read_to_string(example.join(name)).unwrap();
-    let project = with_table(&read("tasks.csv"));
+    let project = with_table(&read("tasks.csv")).requiring_confinement();
     project.write("cassette.jsonl", read("cassette.jsonl"));
     let output = run(&project, &["--agent", "replay:cassette.jsonl"]);
     assert!(output.contains("2 of 2 tasks completed"), "{output}");

@@ -78,6 +78,17 @@ pub fn named_ci_files(row: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// The folder that a role's work goes to in a project that has none of its kind.
+pub fn missing_folder(access: Access, names: &[String]) -> Option<&'static str> {
+    let kind: &[&str] = match access {
+        Access::Tests => &TEST_FOLDERS,
+        Access::Docs => &DOC_FOLDERS,
+        Access::ReadOnly | Access::Source => return None,
+    };
+    let present = |name: &&str| names.iter().any(|present| present == name);
+    kind.first().copied().filter(|_| !kind.iter().any(present))
+}
+
 pub fn write_rules(places: &WorkerPlaces<'_>) -> WriteRules {
     let mut rules = WriteRules::default();
     rules.write.extend(DEVICES.map(PathBuf::from));

@@ -73,6 +73,19 @@ fn tests_and_docs_write_their_folders() {
 }
 
 #[test]
+fn a_project_without_the_folder_of_a_role_gets_it() {
+    let missing = |access, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        missing_folder(access, &names)
+    };
+    assert_eq!(missing(Access::Tests, &["src", "docs"]), Some("tests"));
+    assert_eq!(missing(Access::Tests, &["src", "spec"]), None);
+    assert_eq!(missing(Access::Docs, &["README.md"]), Some("docs"));
+    assert_eq!(missing(Access::Source, &[]), None);
+    assert_eq!(missing(Access::ReadOnly, &[]), None);
+}
+
+#[test]
 fn source_in_the_project_changes_neither_commands_of_git_nor_the_session() {
     let git = Path::new("/p/.git");
     let (_, protect) = rules_of(Access::Source, Workspace::Project { git: Some(git) });

@@ -25,7 +25,6 @@ echo ENDED
 
 fn prepared(settings: &str) -> Sandbox {
     let sandbox = Sandbox::new()
-        .confined()
         .script("agent.sh", AGENT)
         .file("wavecrew.toml", settings)
         .tasks("id\na");

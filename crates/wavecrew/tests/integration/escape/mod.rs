@@ -4,6 +4,7 @@
 mod attempts;
 mod machines;
 mod programs;
+mod unprotected;
 
 use attempts::{Attempt, CALLS, NO_CI, NO_SOURCE, NOBODY, Needs};
 use std::fs;
@@ -144,7 +145,7 @@ fn write_lists(folder: &Path, support: Support, socket: &str) {
 }
 
 fn prepared(support: Support) -> (Sandbox, UnixListener) {
-    let sandbox = Sandbox::new().confined();
+    let sandbox = Sandbox::new();
     let victim = sandbox.beside("victim");
     for file in ["file", "folder/file"] {
         write(&victim.join(file), "of somebody else");
@@ -248,10 +249,7 @@ fn settings_allow_more_or_turn_it_off() {
         return;
     }
     let script = "#!/bin/sh\necho x > $V/new && echo wrote\n";
-    let sandbox = Sandbox::new()
-        .confined()
-        .script("agent.sh", script)
-        .tasks("id\na");
+    let sandbox = Sandbox::new().script("agent.sh", script).tasks("id\na");
     let victim = sandbox.beside("victim");
     fs::create_dir(&victim).unwrap();
     let sandbox = sandbox.env("V", &victim);
@@ -285,10 +283,7 @@ fn settings_hide_more() {
         return;
     }
     let script = "#!/bin/sh\ncat $V/file\ncat $V/folder/file\n";
-    let sandbox = Sandbox::new()
-        .confined()
-        .script("agent.sh", script)
-        .tasks("id\na");
+    let sandbox = Sandbox::new().script("agent.sh", script).tasks("id\na");
     let victim = sandbox.beside("victim");
     write(&victim.join("file"), "shown");
     write(&victim.join("folder/file"), "hidden");
@@ -303,7 +298,6 @@ fn settings_hide_more() {
 #[test]
 fn a_required_sandbox_that_is_missing_stops_the_run() {
     let sandbox = Sandbox::new()
-        .confined()
         .tasks("id\na")
         .env("WAVECREW_SANDBOX_SUPPORT", "landlock=2,mounts=0");
     fs::write(sandbox.path("wavecrew.toml"), "sandbox = \"require\"\n").unwrap();
@@ -325,10 +319,7 @@ fn roles_without_network_reach_no_port() {
         "#!/bin/sh\npython3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\" && echo CONNECTED\n"
     );
     let connected = |settings: &str| {
-        let sandbox = Sandbox::new()
-            .confined()
-            .script("agent.sh", &connect)
-            .tasks("id\na");
+        let sandbox = Sandbox::new().script("agent.sh", &connect).tasks("id\na");
         fs::write(sandbox.path("wavecrew.toml"), settings).unwrap();
         sandbox.run_with("--agent command:./agent.sh");
         sandbox.read("logs/a.1.log").contains("CONNECTED")
@@ -339,4 +330,21 @@ fn roles_without_network_reach_no_port() {
     assert!(connected(&format!(
         "[sandbox]\nnetwork = \"agent\"\nports = [{port}]\n"
     )));
+}
+
+#[test]
+fn roles_for_tests_and_documents_may_begin_with_them() {
+    if !Support::detect().any() {
+        return;
+    }
+    let script = "#!/bin/sh\ncase $WAVECREW_ROLE in\n  tester) echo x > tests/new.py ;;\n  writer) ls -d docs ;;\nesac\nprintf '{\"id\":\"%s\",\"status\":\"completed\"}' \"$WAVECREW_TASK\" > \"$WAVECREW_RESULT_FILE\"\n";
+    let sandbox = Sandbox::new()
+        .file("levels.toml", TEAM)
+        .script("agent.sh", script)
+        .tasks("id,title,role,exec_mode\nT-1,Test,tester,csv-wave\nD-1,Write,writer,csv-wave");
+    sandbox
+        .run_with("--team levels.toml --agent command:./agent.sh")
+        .expect_exit(0);
+    assert_eq!(fs::read_to_string(sandbox.path("tests/new.py")).unwrap(), "x\n");
+    assert!(!sandbox.path("docs").exists(), "nobody wrote documents");
 }

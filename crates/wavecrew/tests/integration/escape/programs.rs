@@ -18,7 +18,7 @@ fn prepared(sandbox: Sandbox) -> Sandbox {
     fs::create_dir_all(home.join(".ssh")).unwrap();
     fs::write(home.join(".ssh/id"), "secret").unwrap();
     fs::create_dir(sandbox.beside("victim")).unwrap();
-    sandbox.confined().env("HOME", home)
+    sandbox.env("HOME", home)
 }
 
 fn is_supported() -> bool {

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 
-/// Waits in a merge until the file `go` is there. The marker of the wait is in the project, where the test looks for it.
+/// Waits in a merge until the file `go` is there. The marker of the wait is in the repository.
 const SLOW_GIT: &str = r#"#!/bin/sh
 PATH=${PATH#*:}
 case " $* " in
@@ -28,13 +28,14 @@ fn finished_work_is_merged_although_the_guardian_dies_during_the_merge() {
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     )
     .unwrap();
-    let project = sandbox.project().to_owned();
-    let sandbox = sandbox.env("PATH", path).env("MARKERS", project);
+    // Git in a worktree may write the repository.
+    let markers = sandbox.path(".git");
+    let sandbox = sandbox.env("PATH", path).env("MARKERS", markers);
     let run = sandbox.start();
-    sandbox.wait_for_file("merging");
+    sandbox.wait_for_file(".git/merging");
     sandbox.kill_guardian();
     // Only its end shows that the coordinator has noticed; until then git is at work.
-    sandbox.write("go", "");
+    sandbox.write(".git/go", "");
     run.wait().expect_exit(5).expect_output("wavecrew resume");
     sandbox.expect_no_processes();
     let statuses = sandbox.statuses();

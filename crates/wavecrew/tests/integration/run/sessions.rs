@@ -179,7 +179,10 @@ wavecrew report '{"id":"a","status":"completed"}'"#;
 
 #[test]
 fn unfinished_files_of_workers_that_outlive_the_coordinator_are_removed_by_the_next_run() {
-    let sandbox = Sandbox::new().tasks("id\na").file("agent.sh", WRITER);
+    let sandbox = Sandbox::new()
+        .with_open_folder()
+        .tasks("id\na")
+        .file("agent.sh", WRITER);
     let flags = ["--agent", "command:sh agent.sh"];
     let run = sandbox.start_with(&flags);
     sandbox.wait_for_file("up-1");
@@ -191,7 +194,10 @@ fn unfinished_files_of_workers_that_outlive_the_coordinator_are_removed_by_the_n
 
 #[test]
 fn unfinished_files_of_an_ended_worker_are_removed_at_the_end_of_the_run() {
-    let sandbox = Sandbox::new().tasks("id\na").file("agent.sh", WRITER);
+    let sandbox = Sandbox::new()
+        .with_open_folder()
+        .tasks("id\na")
+        .file("agent.sh", WRITER);
     sandbox
         .run_with(&["--agent", "command:sh agent.sh", "--timeout", "1"])
         .expect_exit(1);
@@ -235,8 +241,7 @@ fn the_next_run_sweeps_what_a_killed_one_left_in_its_session_and_in_the_temporar
     let sandbox = sandbox
         .env("TMPDIR", &temporary)
         .tasks("id\na")
-        .agent("a", "write=up attempt=1 hang attempt=2 report")
-        .confined();
+        .agent("a", "write=up attempt=1 hang attempt=2 report");
     let run = sandbox.start();
     sandbox.wait_for_file("up");
     let killed = sandbox.session();

@@ -85,7 +85,7 @@ fn pipes_and_devices_in_place_of_files_stop_nothing() {
 }
 
 #[test]
-fn an_emptied_journal_stops_the_run_and_the_table_is_the_state() {
+fn an_emptied_journal_is_restored_and_nothing_runs_twice() {
     let sandbox = tampering("true");
     let again = sandbox.path("again.sh");
     fs::write(&again, format!("#!/bin/sh\ncat > /dev/null\necho \"$WAVECREW_TASK\" >> ran\n[ \"$WAVECREW_TASK\" = b ] && [ ! -e once ] && touch once && until grep -q completed \"$WAVECREW_SESSION_DIR/tasks.csv\"; do sleep 0.02; done && : > \"$WAVECREW_SESSION_DIR/journal.ndjson\"\n{REPORT}\n")).unwrap();
@@ -93,10 +93,18 @@ fn an_emptied_journal_stops_the_run_and_the_table_is_the_state() {
     let words: Vec<&str> = ["run", "tasks.csv", "-y", "--agent", "command:sh again.sh"].to_vec();
     sandbox
         .wavecrew(&words)
-        .expect_exit(5)
-        .expect_output("another program changed it");
+        .expect_exit(0)
+        .expect_output("The journal was changed while workers ran that can write it: a, b. It is restored");
+    let session = sandbox.session_id();
     sandbox
-        .wavecrew(&["run", "--continue", "-y", "--agent", "command:sh again.sh"])
+        .wavecrew(&[
+            "run",
+            "--continue",
+            &session,
+            "-y",
+            "--agent",
+            "command:sh again.sh",
+        ])
         .expect_exit(0);
     assert_eq!(sandbox.statuses(), "a completed, b completed", "{run}");
     let ran = fs::read_to_string(sandbox.path("ran")).unwrap();

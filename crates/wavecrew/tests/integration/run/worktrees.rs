@@ -160,13 +160,13 @@ fn without_a_repository_isolation_is_off_and_without_a_commit_it_is_an_error() {
 #[test]
 fn a_role_of_a_team_file_may_have_a_worktree() {
     let sandbox =
-        committed(Sandbox::new().tasks("id,title,role,exec_mode\na,A,coder,csv-wave\nb,B,reader,csv-wave"))
+        committed(Sandbox::new().tasks("id,title,role,exec_mode\na,A,coder,csv-wave\nb,B,writer,csv-wave"))
             .agent("a", "write=a.txt:A")
             .agent("b", "write=b.txt:B");
     let team = "name = \"duo\"\ntitle = \"Duo\"\nprefix = \"duo\"\n\n\
                 [[roles]]\nname = \"coder\"\nprefixes = [\"a\"]\naccess = \"source\"\nworkspace = \"worktree\"\n\
                 commit = \"feat({id}): by {role}\"\ninstruction = \"Do it.\"\n\n\
-                [[roles]]\nname = \"reader\"\nprefixes = [\"b\"]\ninstruction = \"Do it.\"\n";
+                [[roles]]\nname = \"writer\"\nprefixes = [\"b\"]\naccess = \"source\"\ninstruction = \"Do it.\"\n";
     sandbox.write("duo.toml", team);
     sandbox.git(&["add", "."]);
     sandbox.git(&["commit", "-q", "-m", "a team"]);

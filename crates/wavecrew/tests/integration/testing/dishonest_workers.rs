@@ -22,6 +22,8 @@ fn editing_source_fails_only_its_task() {
     let Some(sandbox) = TestingSandbox::shop() else {
         return;
     };
+    // With the sandbox on, the kernel refuses it.
+    fs::write(sandbox.path("wavecrew.toml"), "sandbox = \"off\"\n").unwrap();
     sandbox.workers(&format!(
         "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path('shop/price.py'), 'def total(items, discount=0):\\n    return sum(items)\\n')\n"
     ));
@@ -96,6 +98,8 @@ fn edits_of_the_project_are_reported() {
     let Some(sandbox) = TestingSandbox::shop() else {
         return;
     };
+    // With the sandbox on, the kernel refuses it.
+    fs::write(sandbox.path("wavecrew.toml"), "sandbox = \"off\"\n").unwrap();
     let source = sandbox.path("shop/price.py");
     sandbox.workers(&format!(
         "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(pathlib.Path({:?}), 'def total(items, discount=0):\\n    return sum(items)\\n')\n",

@@ -11,7 +11,7 @@ fn repaired(bad: &str) -> Option<TestingSandbox> {
         "import os, time\nfrom shop.price import total\n\n\ndef test_bad(capfd):\n    {bad}\n    assert total([]) == 0\n"
     );
     sandbox.workers(&format!(
-        "bad = {bad:?}\nif task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(layer / 'test_bad.py', bad)\nif task == 'TESTRUN-001':\n    text(session / 'prompt.txt', prompt)\n    text(layer / 'test_bad.py', bad.replace(bad.splitlines()[5], '    assert total([5]) == 5'))\n"
+        "bad = {bad:?}\nif task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n    text(layer / 'test_bad.py', bad)\nif task == 'TESTRUN-001':\n    text(traces / 'prompt.txt', prompt)\n    text(layer / 'test_bad.py', bad.replace(bad.splitlines()[5], '    assert total([5]) == 5'))\n"
     ));
     Some(sandbox)
 }
@@ -23,7 +23,7 @@ fn expect_feedback(sandbox: &TestingSandbox, flags: &str, text: &str) {
         .test(&format!("--mutation off --target L1=60 {flags}"))
         .expect_exit(0);
     assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 88.88");
-    let prompt = sandbox.read("prompt.txt");
+    let prompt = sandbox.trace("prompt.txt");
     assert!(
         prompt.contains(text) && !prompt.contains("test_all"),
         "no `{text}` in {prompt}"

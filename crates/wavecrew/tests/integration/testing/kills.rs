@@ -32,7 +32,7 @@ import pathlib, time
 def gate(name):
     place = pathlib.Path(__file__).parent
     if name.startswith("measuring"):
-        [journal] = place.parent.glob("project/.workflow/.csv-wave/*/journal.ndjson")
+        [journal] = place.parent.parent.glob("project/.workflow/.csv-wave/*/journal.ndjson")
         starts = [line for line in journal.read_text().splitlines() if '"e":"attempt_started"' in line]
         if '"task":"TESTRUN-001"' not in starts[-1]:
             return
@@ -51,7 +51,7 @@ struct Gated {
 impl Gated {
     fn new() -> Option<Self> {
         let sandbox = TestingSandbox::shop()?;
-        let gates = sandbox.beside("gates");
+        let gates = sandbox.beside("traces/gates");
         for folder in ["shut", "reached"] {
             fs::create_dir_all(gates.join(folder)).unwrap();
         }

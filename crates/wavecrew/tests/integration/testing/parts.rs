@@ -26,7 +26,7 @@ fn school() -> Option<TestingSandbox> {
 const WORKERS: &str = r#"
 if task.startswith("TESTGEN"):
     part = json.loads((session / "scope.json").read_text())["layers"][int(task[-1]) - 1]
-    text(session / f"prompt-{task}-{attempt}.txt", prompt)
+    text(traces / f"prompt-{task}-{attempt}.txt", prompt)
     for file in part["files"]:
         package, name = file[:-3].split("/")
         limit = int(name[-1])
@@ -77,14 +77,14 @@ fn each_part_of_a_large_scope_has_its_own_tasks_and_rounds() {
         files("results/run-L1.2.json"),
         ["sports/part1.py", "sports/part2.py", "sports/part3.py"]
     );
-    let prompt = sandbox.read("prompt-TESTGEN-001.2-1.txt");
+    let prompt = sandbox.trace("prompt-TESTGEN-001.2-1.txt");
     assert!(
         prompt.contains("In scope are sports/part1.py, sports/part2.py, sports/part3.py.")
             && prompt.contains("tests/L1.2-unit/")
             && !prompt.contains("exams"),
         "{prompt}"
     );
-    let brief = sandbox.read("prompt-TESTGEN-001.2-2.txt");
+    let brief = sandbox.trace("prompt-TESTGEN-001.2-2.txt");
     assert!(brief.contains("Measured run of L1.2"), "{brief}");
 }
 

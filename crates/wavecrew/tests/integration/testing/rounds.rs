@@ -11,7 +11,7 @@ good = "from shop.price import is_cheap, total\n\n\ndef test_total():\n    asser
 more = "\n\ndef test_cheap():\n    assert is_cheap(9) is True\n    assert is_cheap(10) is False\n"
 if task == "TESTGEN-001":
     text(layer / "test_price.py", good + (more if attempt > 1 else ""))
-    text(session / f"prompt-{attempt}.txt", prompt)
+    text(traces / f"prompt-{attempt}.txt", prompt)
 "#;
 
 #[test]
@@ -34,7 +34,7 @@ fn a_round_with_feedback_raises_coverage_above_the_target() {
         "tests/L1-unit/test_price.py"
     );
     assert_eq!(sandbox.json("gc-state.json")["rounds"]["L1"], 1);
-    let brief = sandbox.read("prompt-2.txt");
+    let brief = sandbox.trace("prompt-2.txt");
     assert!(
         brief.contains("55.55 % of the lines") && brief.contains(">   10         return True"),
         "{brief}"

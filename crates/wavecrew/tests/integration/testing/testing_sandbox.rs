@@ -14,7 +14,8 @@ session = pathlib.Path(os.environ["WAVECREW_SESSION_DIR"])
 task, attempt, turn = os.environ["WAVECREW_TASK"], int(os.environ["WAVECREW_ATTEMPT"]), int(os.environ["WAVECREW_TURN"])
 layer = session / "tests/L1-unit"
 report = {"id": task, "status": "completed", "findings": "done"}
-with open(session.parent / "started", "a") as log:
+traces = pathlib.Path(os.environ["TRACES"])
+with open(traces / "started", "a") as log:
     log.write(f"{task}.{attempt}.{turn}\n")
 
 def text(path, content):
@@ -65,13 +66,16 @@ impl TestingSandbox {
         for (name, text) in files {
             sandbox = sandbox.file(name, text);
         }
-        let root = sandbox.beside("");
+        let (root, traces) = (sandbox.beside(""), sandbox.beside("traces"));
+        fs::create_dir(&traces).unwrap();
+        let sandbox = sandbox.with_writable(&traces).env("TRACES", &traces);
         Some(Self(sandbox.env("TMPDIR", root)))
     }
 
     /// A copy of an example project.
     pub fn example(name: &str) -> Option<Self> {
-        Some(Self(Self::new(&[])?.0.with_copy_of(&example(name))))
+        let sandbox = Self::new(&[])?.0.requiring_confinement();
+        Some(Self(sandbox.with_copy_of(&example(name))))
     }
 
     /// A copy of a package as its registry delivers it.
@@ -97,7 +101,7 @@ impl TestingSandbox {
         ])
     }
 
-    /// What workers do, in Python, with `session`, `layer` (its folder), `task`, `attempt`, `turn` and `text`, a function
+    /// What workers do, in Python, with `session`, `layer` (its folder), `traces`, `task`, `attempt`, `turn` and `text`, a function
     /// that writes a file, at hand. The strategist's document is written for it.
     pub fn workers(&self, body: &str) -> &Self {
         let script = format!("{AGENT}\n{body}\nprint(json.dumps(report))\n");
@@ -126,9 +130,14 @@ impl TestingSandbox {
         format!("{} {}", row["pass_rate"], row["coverage_achieved"])
     }
 
+    /// What a worker wrote into `traces`.
+    pub fn trace(&self, name: &str) -> String {
+        fs::read_to_string(self.beside("traces").join(name)).unwrap()
+    }
+
     /// Tasks whose workers were started, with attempt and turn.
     pub fn started(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.path(".workflow/.csv-wave/started")).unwrap_or_default();
+        let text = fs::read_to_string(self.beside("traces/started")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 }
