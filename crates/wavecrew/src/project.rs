@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use wavecrew_measure::detect::ROOT_MARKS;
+use wavecrew_process::trust_repository;
 
 /// Marks of a project that uses wavecrew: the nearest of these wins.
 const OWN_MARKS: [&str; 3] = ["wavecrew.toml", ".wavecrew", ".workflow/.csv-wave"];
@@ -30,6 +31,7 @@ pub fn enter(dir: Option<&Path>, search: bool) -> io::Result<Option<PathBuf>> {
         None => start.clone(),
     };
     std::env::set_current_dir(&root)?;
+    trust_repository(Path::new("."));
     let below = match dir {
         Some(_) => PathBuf::new(),
         None => start.strip_prefix(&root).unwrap_or(Path::new("")).to_owned(),

@@ -6,6 +6,8 @@
 
 mod places;
 
+pub use places::trust_repository;
+
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -2,29 +2,76 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The project's checkout and where its link leads, as they were before any worker ran.
+static TRUSTED: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+
+/// Lets git change the repository that the project's `.git` names now, wherever it lies. The first call counts.
+pub fn trust_repository(project: &Path) {
+    let checkout = checkout(project);
+    if let Some(repository) = linked(&checkout) {
+        let _ = TRUSTED.set((checkout, repository));
+    }
+}
 
 pub(super) fn writable(folder: &Path) -> Vec<PathBuf> {
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let is_checkout = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
-    let checkout = folder.ancestors().find(is_checkout).unwrap_or(&folder);
-    let mut places = vec![checkout.to_owned()];
-    places.extend(repository(checkout));
+    let checkout = checkout(folder);
+    let repository = repository(&checkout);
+    let mut places = vec![checkout];
+    places.extend(repository);
     places
 }
 
-/// The repository of a worktree. A link that the repository does not confirm may be a worker's, and is not followed.
-fn repository(worktree: &Path) -> Option<PathBuf> {
-    let link = worktree.join(".git");
+fn checkout(folder: &Path) -> PathBuf {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let is_checkout = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let found = folder.ancestors().find(is_checkout);
+    found.unwrap_or(&folder).to_owned()
+}
+
+/// Where a `.git` that is a file leads.
+fn linked(checkout: &Path) -> Option<PathBuf> {
+    let link = checkout.join(".git");
     if !link.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let own = worktree.join(fs::read_to_string(&link).ok()?.strip_prefix("gitdir:")?.trim());
-    let back = fs::read_to_string(own.join("gitdir")).ok()?;
-    if own.join(back.trim()).canonicalize().ok()? != link {
+    let text = fs::read_to_string(link).ok()?;
+    checkout
+        .join(text.strip_prefix("gitdir:")?.trim())
+        .canonicalize()
+        .ok()
+}
+
+/// The repository of a worktree or a submodule. A link that the repository does not confirm may be a worker's, and is not
+/// followed.
+fn repository(checkout: &Path) -> Option<PathBuf> {
+    let own = linked(checkout)?;
+    let is_trusted = TRUSTED
+        .get()
+        .is_some_and(|(trusted, to)| trusted == checkout && *to == own);
+    if !is_trusted && !confirms(&own, checkout) {
         return None;
     }
-    let common = fs::read_to_string(own.join("commondir")).ok()?;
-    own.join(common.trim()).canonicalize().ok()
+    match fs::read_to_string(own.join("commondir")) {
+        Ok(common) => own.join(common.trim()).canonicalize().ok(),
+        Err(_) => Some(own),
+    }
+}
+
+/// Worktrees are named in a file of the repository, submodules in its settings.
+fn confirms(repository: &Path, checkout: &Path) -> bool {
+    let is_checkout = |named: &str| {
+        let named = repository.join(named.trim()).canonicalize();
+        named.is_ok_and(|named| named == checkout || named == checkout.join(".git"))
+    };
+    let text = |name: &str| fs::read_to_string(repository.join(name)).unwrap_or_default();
+    let settings = text("config");
+    let mut named = settings.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "worktree").then_some(value)
+    });
+    is_checkout(&text("gitdir")) || named.any(is_checkout)
 }
 
 #[cfg(test)]
@@ -52,5 +99,25 @@ mod tests {
         fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
         assert_eq!(found(&tree.join("src")), ["tree", "main/.git"]);
         assert_eq!(found(&root), [""], "no repository");
+    }
+
+    #[test]
+    fn a_submodule_has_its_repository_and_so_has_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (checkout, own) = (root.join("main/lib"), root.join("main/.git/modules/lib"));
+        for folder in [&own, &checkout] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(checkout.join(".git"), "gitdir: ../.git/modules/lib\n").unwrap();
+        let settings = own.join("config");
+        fs::write(&settings, "[core]\n\tworktree = ../../../other\n").unwrap();
+        assert_eq!(writable(&checkout).len(), 1, "of another checkout");
+        fs::write(&settings, "[core]\n\tworktree = ../../../lib\n").unwrap();
+        assert_eq!(writable(&checkout), [checkout.clone(), own.clone()]);
+        fs::write(&settings, "").unwrap();
+        assert_eq!(writable(&checkout).len(), 1, "nothing points back");
+        trust_repository(&checkout);
+        assert_eq!(writable(&checkout), [checkout, own]);
     }
 }

@@ -263,13 +263,16 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
 /// Whether the document names anything of the request, where both are in one language.
 fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem> {
     let request = words(context.request);
-    // A title is quickly copied from the request.
     let text: Vec<String> = outline
         .blocks
         .iter()
         .flat_map(|block| words(&block.text))
         .collect();
-    if request.is_empty() || !context.request.is_ascii() || !is_english(&text) {
+    // A document rarely repeats the one word that its title has. Otherwise a title counts for nothing: it is quickly copied
+    // from the request.
+    let in_a_title = |section: &Section| shares_word(&words(&section.title), &request);
+    let is_titled = request.len() == 1 && outline.sections.iter().any(in_a_title);
+    if request.is_empty() || is_titled || !context.request.is_ascii() || !is_english(&text) {
         return None;
     }
     (!shares_word(&text, &request)).then(|| {

@@ -149,7 +149,7 @@ fn a_plan_with_files_outside_the_project_fails() {
 
 #[test]
 fn a_commit_on_another_branch_is_not_merged() {
-    let sandbox = TeamSandbox::planex();
+    let sandbox = TeamSandbox::planex().open();
     sandbox.worker(
         "EXEC-001.1.1",
         "echo x = 1 > app/cli/count.py; git checkout -q -b elsewhere; git add -A; git commit -q -m x; report done",

@@ -57,6 +57,14 @@ impl TeamSandbox {
         team
     }
 
+    /// Workers may write everywhere in the sandbox, as without confinement: what they do is found by checks alone.
+    pub fn open(self) -> Self {
+        Self {
+            sandbox: self.sandbox.with_open_folder(),
+            ..self
+        }
+    }
+
     fn new(agent: &str) -> Self {
         let sandbox = Sandbox::new()
             .with_copy_of(&example("lifecycle/notes"))

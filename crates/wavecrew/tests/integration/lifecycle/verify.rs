@@ -6,7 +6,7 @@ use std::fs;
 
 #[test]
 fn configured_commands_replace_detected_ones() {
-    let sandbox = TeamSandbox::planex();
+    let sandbox = TeamSandbox::planex().open();
     let settings = sandbox.path("wavecrew.toml");
     let text = "[verify]\nsetup = \"touch made-ready\"\nbuild = \"test -f made-ready\"\ntest = \"grep -qx repaired STATE\"\n";
     fs::write(&settings, text).unwrap();
