@@ -11,7 +11,7 @@ use wavecrew_test_support::sandbox::Sandbox;
 /// How far from its place in the recording a call is looked for: threads do not always take turns in the same order.
 const NEAR: usize = 8;
 /// How many of the recorded calls a fault strikes at default depth.
-const SAMPLED_CALLS: usize = 30;
+const SAMPLED_CALLS: usize = 12;
 /// How often calls that were not met are looked for in another recording.
 const AGAIN: usize = 12;
 

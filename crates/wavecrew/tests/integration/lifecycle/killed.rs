@@ -5,6 +5,7 @@ use crate::lifecycle::team_sandbox::{TeamSandbox, example};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::OnceLock;
+use wavecrew_test_support::depth;
 use wavecrew_test_support::sandbox::{Running, wait_until};
 
 /// What is run: each half of the lifecycle by itself, or issues.
@@ -16,6 +17,7 @@ enum Team {
 }
 
 /// Where the coordinator dies.
+#[derive(Debug)]
 enum Moment {
     /// A worker of this attempt has begun and done nothing.
     Begun(&'static str),
@@ -170,8 +172,11 @@ fn check(team: Team, sandbox: &TeamSandbox, before: &BTreeMap<String, usize>, mo
     }
 }
 
+/// Moments that run at default depth.
+const SAMPLED: usize = 2;
+
 fn kill_and_resume(team: Team, moments: &[Moment]) {
-    for moment in moments {
+    for moment in depth::sample("moments of a kill", moments, SAMPLED) {
         let sandbox = team.sandbox();
         let name = match moment {
             Moment::Begun(what) | Moment::Worked(what) | Moment::Doing(what, _) => (*what).to_owned(),
