@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const { join } = require('node:path');
-const { kindOfDifference, plain, same } = require('./compare_outcomes.cjs');
+const { kindOfAnswers, plain, same } = require('./compare_outcomes.cjs');
 const { recordCalls } = require('./compare_recording.cjs');
 const { ComparisonReport } = require('./compare_report.cjs');
 const { CompareSearch } = require('./compare_search.cjs');
@@ -150,7 +150,7 @@ function cost({ kind, pairs }) {
 
 function repeats(one, pair) {
   if (!pair || !pair.before || !pair.after) return false;
-  if (kindOfDifference(pair.before.outcome, pair.after.outcome) === null) return false;
+  if (kindOfAnswers(pair.before, pair.after) !== one.kind) return false;
   return same(plain(pair.before.outcome), plain(one.before.outcome)) && same(plain(pair.after.outcome), plain(one.after.outcome));
 }
 

@@ -11,6 +11,7 @@
 //! | `changed` | all changed files of the language, see [`ChangedFile`] |
 //! | `changed_tests` | test files of the new version that the change touches: their inputs come first |
 //! | `search_path` | folders below a root in which modules are found first |
+//! | `quick` | end early when all changed code is reached and nothing new is found |
 //! | `seed`, `budget`, `seconds_left` | processor seconds for the search, wall seconds until everything is reported |
 //! | `tests` | `{"change": bool, "guard": bool}`: which tests to write |
 //! | `commit` | what the tests name as the recorded version, or null |
@@ -46,8 +47,20 @@ pub struct Versions {
     /// Relative to a root.
     pub search_path: Vec<PathBuf>,
     pub seed: u64,
+    /// End early when all changed code is reached and nothing new is found.
+    pub quick: bool,
     pub tests: WantedTests,
+    /// Where tests will lie, if not in the project's usual folder.
+    pub test_folders: Vec<TestFolder>,
     pub commit: Option<String>,
+}
+
+/// Where the tests of some modules will lie. Both are relative to a root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestFolder {
+    /// The modules in this folder.
+    pub modules: PathBuf,
+    pub tests: PathBuf,
 }
 
 /// Which tests to write.
@@ -240,6 +253,7 @@ fn helper_request(versions: &Versions, file: &Path, time: ModuleTime) -> Value {
         "changed_tests": versions.changed_tests,
         "search_path": versions.search_path,
         "seed": versions.seed,
+        "quick": versions.quick,
         "budget": time.budget.as_secs_f64(),
         "seconds_left": time.until.saturating_duration_since(Instant::now()).as_secs_f64(),
         "tests": versions.tests,

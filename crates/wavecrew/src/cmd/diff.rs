@@ -184,10 +184,12 @@ impl Args {
             seed: self.seed,
             ignore_tests: self.ignore_tests,
             cosmetic: self.cosmetic,
+            quick: false,
             tests: WantedTests {
                 change: self.write_tests,
                 guard: self.guard,
             },
+            test_folders: Vec::new(),
             jobs: available_parallelism().map_or(1, usize::from).min(4),
         })
     }

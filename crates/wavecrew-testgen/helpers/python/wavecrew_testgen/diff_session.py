@@ -4,6 +4,7 @@ Modes: `search` (the new version), `peer` (the old version), `check` (given case
 """
 import ast
 import random
+import sys
 import time
 
 from . import diff_compare, peer, snippets
@@ -47,6 +48,10 @@ class DiffSession(Session):
             (self.changed[feature[0]]["file"],) + feature[1:] for feature in outcome.features if feature[0] in self.changed)
         return diff_compare.normal(outcome.data(), self.root), features, self.tracer.steps
 
+    def is_loaded(self, path):
+        """Whether a file is a module of this process."""
+        return any(getattr(module, "__file__", None) == path for module in list(sys.modules.values()))
+
     def _serve(self):
         self._make_snippets(self.request["diff"]["snippets"])
         peer.serve(self, self.request["diff"]["peer"])
@@ -56,7 +61,7 @@ class DiffSession(Session):
         self._make_snippets(self.request["diff"]["snippets"])
         self.runner.seconds = self.request["call_seconds"]
         for home, name in self.request.get("importable", ()):
-            found = getattr(__import__("sys").modules.get(home), name, None)
+            found = getattr(sys.modules.get(home), name, None)
             if found is not None:
                 self.names.make_importable(found)
         for number, data in self.request["cases"]:
@@ -129,6 +134,7 @@ class DiffSession(Session):
         search.try_cases([Case(target.key, target.literals) for target in snippet_targets])
         search.try_cases(examples.cases)
         search.explore_difference()
+        search.stretch()
         self.report.set_limit(1.0)
         search.reduce()
         self.report.send(
