@@ -170,6 +170,7 @@ pub fn compare(
         differences: Vec::new(),
         notes: found.notes,
         calls: modules.iter().map(|module| module.calls).sum(),
+        unconfirmed: modules.iter().map(|module| module.unconfirmed).sum(),
         compared: modules.iter().filter(|module| module.calls > 0).count(),
         written: Vec::new(),
         seconds: 0.0,
@@ -271,7 +272,8 @@ fn search_all(
         for _ in 0..jobs {
             scope.spawn(|| {
                 while let Some((file, time)) = next(&todo, deadline, jobs) {
-                    let Some(time) = time else {
+                    let goes_on = on_progress(Progress::Silent);
+                    let Some(time) = time.filter(|_| goes_on) else {
                         push(&done, not_reached(&file.file));
                         continue;
                     };

@@ -26,7 +26,7 @@ use crate::javascript::temporary_files::TemporaryFiles;
 use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
-use crate::python::helper_process::{Ended, listen};
+use crate::python::helper_process::{Ended, Wish, listen};
 use crate::{GenerateError, Imports, Priorities, Request};
 
 /// What a helper that stops in time may still need to end.
@@ -99,11 +99,14 @@ pub fn compare(
         match line.map(serde_json::from_str::<TestsLine>) {
             Some(Ok(line)) => {
                 found = line.test_files;
-                true
+                Wish::GoOn
             }
             Some(Err(_)) | None => output.take(line, on_progress),
         }
     });
+    if output.is_stopped {
+        found.clear();
+    }
     let mut module = output.result(file, || match ended {
         Ended::TimedOut => "the time limit came before its search ended".to_owned(),
         Ended::Done(error) if error.is_empty() => "stopped before its search ended".to_owned(),

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wavecrew_measure::framework::Language;
 
+use crate::python::helper_process::Wish;
 use crate::{Dropped, GenerateError};
 
 /// Both ends are included.
@@ -141,6 +142,8 @@ pub struct ComparedModule {
     pub reached: ReachedLines,
     /// The changed lines of the new version that can run, by file.
     pub executable: BTreeMap<PathBuf, Vec<u32>>,
+    /// Inputs that differed in the search, and that there was no time to confirm.
+    pub unconfirmed: u64,
     /// Inputs that reach changed lines and behave the same.
     pub same: u64,
     pub tests: Vec<TestFile>,
@@ -182,7 +185,8 @@ pub enum CompareProgress<'a> {
     Silent,
 }
 
-/// Compares the two versions of one module. What was confirmed before `on_progress` returns false is part of the result.
+/// Compares the two versions of one module. When `on_progress` returns false, the search ends, and what it found is confirmed
+/// in some seconds.
 pub fn compare(
     versions: &Versions,
     file: &Path,
@@ -209,12 +213,14 @@ enum HelperLine {
 struct HelperOutput {
     confirmed: Vec<Difference>,
     outcome: Option<ComparedModule>,
+    /// Whether somebody stopped it.
+    is_stopped: bool,
 }
 
 impl HelperOutput {
-    /// Takes a line, or nothing while the helper is silent. Returns whether anybody still listens.
-    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> bool {
-        match line.map(serde_json::from_str) {
+    /// Takes a line, or nothing while the helper is silent.
+    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> Wish {
+        let goes_on = match line.map(serde_json::from_str) {
             Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
             Some(Ok(HelperLine::Difference { difference })) => {
                 self.confirmed.push((*difference).clone());
@@ -225,14 +231,16 @@ impl HelperOutput {
                 true
             }
             Some(Err(_)) | None => on_progress(CompareProgress::Silent),
-        }
+        };
+        self.is_stopped |= !goes_on;
+        if goes_on { Wish::GoOn } else { Wish::Stop }
     }
 
     /// The result: the helper's own, or what it confirmed before it ended without one, for a reason.
     fn result(self, file: &Path, why: impl FnOnce() -> String) -> ComparedModule {
         match self.outcome {
             Some(outcome) => ComparedModule {
-                complete: true,
+                complete: !self.is_stopped,
                 ..outcome
             },
             None => ComparedModule {

@@ -135,6 +135,7 @@ mod tests {
             notes: Vec::new(),
             changed_lines: ChangedLineCount { total: 2, reached: 2 },
             calls: 300,
+            unconfirmed: 0,
             compared: 1,
             written: Vec::new(),
             seconds: 1.0,

@@ -6,7 +6,7 @@ from .cases import Case
 from .plausibility import plausible, plausible_setup
 from .search import BATCH, FIRST_CALLS, Search
 from .selection import weight
-from .simplify import shorter_cases, simpler_cases
+from .simplify import shorter_cases, simpler_cases, trimmed_cases
 
 PER_GROUP = 4  # cases kept for one cause
 MAX_SAME = 40  # cases without a difference that reach changed lines, for guard tests
@@ -18,7 +18,7 @@ PATIENCE, PATIENCE_FOUND = 12000, 3000  # attempts without anything new, before 
 ENOUGH = {True: (500, 40), False: (2500, 80)}
 STRETCHED_CASES = 8
 LONG, LARGE = 300, 2000  # how much longer texts and lists, and how large numbers become to see whether the work grows faster
-REDUCTIONS = 150  # for one case
+REDUCTIONS = 250  # for one case
 ODD = 400
 
 
@@ -84,7 +84,9 @@ class DiffSearch(Search):
             return False
         near = [feature for feature in features
                 if (feature[0], abs(feature[3])) in self.spans or (feature[0], feature[1]) in self.spans]
+        known = len(self.branches)
         self.branches.update(near)
+        near_new = len(self.branches) > known
         touches = self.at_import or bool(near)
         if touches:
             self.compared += 1
@@ -104,7 +106,9 @@ class DiffSearch(Search):
             self._remember_step(case)
         fresh = outcome.features - self.features
         if fresh:
-            self.progress_at = self.attempts
+            # New branches elsewhere count only while changed code is missing.
+            if near_new or self.at_import or self._missing():
+                self.progress_at = self.attempts
             self.features |= fresh
             self._keep(case, outcome)
             if touches:
@@ -208,10 +212,14 @@ class DiffSearch(Search):
                     raise
                 self.stale[target.key] += BATCH
 
+    def _missing(self):
+        """Whether changed lines of functions were never reached."""
+        return not self.inside <= self.reached["new"]
+
     def _patience(self):
         """How many attempts without anything new end the search: few when it reached all that changed, and that is small."""
         most = PATIENCE_FOUND if self.groups else PATIENCE
-        if self.inside - self.reached["new"] or self.at_import and not self.compared:
+        if self._missing() or self.at_import and not self.compared:
             return most
         size = len(self.features) if self.at_import else len(self.branches)
         return min(most, self.enough + self.per_branch * size)
@@ -278,6 +286,7 @@ class DiffSearch(Search):
         if target.how != "snippet":
             yield from shorter_cases(case)
         yield from simpler_cases(case)
+        yield from trimmed_cases(case)
 
     def _difference_of(self, case, known):
         self.report.record_call(case)

@@ -21,6 +21,8 @@ from .variation import Variation
 EXAMPLE_SHARE = 0.08
 REDUCE_FROM = 0.8  # of the time; the rest is for smaller inputs
 CHANGED_WEIGHT = 8
+LOADS = 2.5  # time for confirming, in loading times; two processes load side by side
+LEAST_SECONDS = 1.0
 
 
 class DiffSession(Session):
@@ -128,7 +130,7 @@ class DiffSession(Session):
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         search.compare(self, old, request["diff"])
         if self.report.used_share() > 0.15:
-            self.report.restart()
+            self.report.restart(wall_seconds=self._wall_seconds())
         self.report.set_limit(REDUCE_FROM)
         search.try_cases([Case.of(data) for data in request["corpus"]])
         search.try_cases([Case(target.key, target.literals) for target in snippet_targets])
@@ -142,6 +144,12 @@ class DiffSession(Session):
             reached=search.reached_lines(), same=search.unchanged(),
             targets={target.key: target_data(target) for target in everything},
             refused={key: sorted(whys) for key, whys in search.refused.items()})
+
+    def _wall_seconds(self):
+        """Wall time for the search: more processes must load the module later, to confirm what it finds."""
+        loading = time.monotonic() - self.report.created
+        left = min(self.request["wall_seconds"], self.request["longest"] - LOADS * loading) - loading
+        return max(LEAST_SECONDS, left)
 
     def _changed_constants(self):
         """Constants on changed lines of both versions, and their neighbours."""

@@ -188,6 +188,17 @@ fn output_files_hangs_and_crashes_are_behaviour() {
 }
 
 #[test]
+fn much_more_work_for_the_same_result_is_a_difference() {
+    let old = "exports.unique = (items) => [...new Set(items)];\n";
+    let new = "exports.unique = (items) => {\n  const found = [];\n  for (let i = 0; i < items.length; i += 1) {\n    \
+        let known = false;\n    for (let j = 0; j < i; j += 1) {\n      if (Object.is(items[j], items[i])) known = true;\n    }\n    \
+        if (!known) found.push(items[i]);\n  }\n  return found;\n};\n";
+    let (_dir, module) = in_node(old, new);
+    let slow = difference(&module, "unique", "slow");
+    assert!(slow.after.ends_with("steps, with the same result"), "{slow:?}");
+}
+
+#[test]
 fn the_same_behaviour_in_other_words_is_no_difference() {
     let old = "// Adds.\nexports.total = function (items) {\n  var sum = 0;\n  for (var i = 0; i < items.length; i++) sum += items[i].price;\n  return sum;\n};\n\
         exports.now = () => Date.now();\nexports.id = () => Math.random();\nexports.year = (text) => new Date(text).getFullYear();\n";
