@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use wavecrew_testgen::GenerateError;
 use wavecrew_testgen::diff::{
-    self, ChangedFile, CompareProgress, ComparedModule, Difference, ModuleTime, TestFile, Versions,
-    WantedTests,
+    self, ChangedFile, CompareProgress, ComparedModule, Difference, ModuleTime, TestFile, TestFolder,
+    Versions, WantedTests,
 };
 
 use crate::changes::{FileKind, kind_of, source_changes};
@@ -43,7 +43,11 @@ pub struct Request {
     pub ignore_tests: bool,
     /// Compare files whose code did not change, too.
     pub cosmetic: bool,
+    /// End early when all changed code is reached and nothing new is found.
+    pub quick: bool,
     pub tests: WantedTests,
+    /// Where tests will lie, if not in the project's usual folder.
+    pub test_folders: Vec<TestFolder>,
     pub jobs: usize,
 }
 
@@ -139,7 +143,9 @@ pub fn compare(
         changed_tests: changed_tests(request, &folders),
         search_path: Vec::new(),
         seed: request.seed,
+        quick: request.quick,
         tests: request.tests,
+        test_folders: request.test_folders.clone(),
         commit: revisions
             .new
             .commit()
@@ -164,6 +170,7 @@ pub fn compare(
         differences: Vec::new(),
         notes: found.notes,
         calls: modules.iter().map(|module| module.calls).sum(),
+        unconfirmed: modules.iter().map(|module| module.unconfirmed).sum(),
         compared: modules.iter().filter(|module| module.calls > 0).count(),
         written: Vec::new(),
         seconds: 0.0,
@@ -265,7 +272,8 @@ fn search_all(
         for _ in 0..jobs {
             scope.spawn(|| {
                 while let Some((file, time)) = next(&todo, deadline, jobs) {
-                    let Some(time) = time else {
+                    let goes_on = on_progress(Progress::Silent);
+                    let Some(time) = time.filter(|_| goes_on) else {
                         push(&done, not_reached(&file.file));
                         continue;
                     };

@@ -19,4 +19,4 @@ pub use interface::{InterfaceChange, InterfaceChangeKind};
 pub use report::{ChangedLineCount, FileStatus, Note, Report, ReportedFile, ReportedRevision, WrittenTests};
 pub use revision::{RevisionError, Selection, is_revision, top_of};
 pub use test_files::{is_acceptable, write_tests};
-pub use wavecrew_testgen::diff::{Difference, LineRange, TestFile, WantedTests};
+pub use wavecrew_testgen::diff::{Difference, LineRange, TestFile, TestFolder, WantedTests};

@@ -20,6 +20,8 @@ pub struct Report {
     pub changed_lines: ChangedLineCount,
     /// Inputs that ran in both versions.
     pub calls: u64,
+    /// Inputs that differed in the search, and that there was no time to confirm.
+    pub unconfirmed: u64,
     /// Modules that were searched.
     pub compared: usize,
     pub written: Vec<WrittenTests>,
@@ -29,6 +31,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether differences were seen, and none could be confirmed in time.
+    pub fn is_undecided(&self) -> bool {
+        self.differences.is_empty() && self.unconfirmed > 0
+    }
+
     /// Whether nothing could be compared although source files changed.
     pub fn is_empty_handed(&self) -> bool {
         let wanted = self.files.iter().any(|file| file.status == FileStatus::Changed);

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wavecrew_process::{git_command, git_output};
+
 use crate::git;
 
 /// What a person asks to compare.
@@ -54,6 +56,8 @@ impl NewVersion {
 pub enum RevisionError {
     #[error("{} is not in a git repository", .0.display())]
     NoRepository(PathBuf),
+    #[error("git refuses to read {}, because it belongs to another user", .0.display())]
+    OtherOwner(PathBuf),
     #[error("git knows no revision `{0}` here")]
     Unknown(String),
     #[error("the repository has no commit yet, so there is no old version")]
@@ -72,6 +76,9 @@ impl RevisionError {
             Self::NoRepository(_) => {
                 "the old version comes from git: run `git init`, commit, and change something"
             }
+            Self::OtherOwner(_) => {
+                "if you trust it: `git config --global --add safe.directory FOLDER`, or change the owner of its files"
+            }
             Self::Unknown(_) => "name a commit, a branch or a tag: `git log --oneline` shows some",
             Self::NoCommit => "commit the old version first",
             Self::OnlyCommit => "change something, or name two revisions",
@@ -83,12 +90,15 @@ impl RevisionError {
 
 /// The top folder of the repository around a folder.
 pub fn top_of(folder: &Path) -> Result<PathBuf, RevisionError> {
-    match git::run(folder, &["rev-parse", "--show-toplevel"]) {
-        Ok(Some(output)) => {
-            let text = String::from_utf8_lossy(&output);
+    match git_output(git_command(folder, &["rev-parse", "--show-toplevel"])) {
+        Ok(output) if output.status.success() => {
+            let text = String::from_utf8_lossy(&output.stdout);
             Ok(PathBuf::from(text.trim_end_matches('\n')))
         }
-        Ok(None) => Err(RevisionError::NoRepository(folder.to_owned())),
+        Ok(output) if String::from_utf8_lossy(&output.stderr).contains("dubious ownership") => {
+            Err(RevisionError::OtherOwner(folder.to_owned()))
+        }
+        Ok(_) => Err(RevisionError::NoRepository(folder.to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(RevisionError::NoRepository(folder.to_owned()))
         }

@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const { join } = require('node:path');
-const { kindOfDifference, plain, same } = require('./compare_outcomes.cjs');
+const { kindOfAnswers, plain, same } = require('./compare_outcomes.cjs');
 const { recordCalls } = require('./compare_recording.cjs');
 const { ComparisonReport } = require('./compare_report.cjs');
 const { CompareSearch } = require('./compare_search.cjs');
@@ -15,6 +15,7 @@ const { HANGS, runBoth, startBoth } = require('./compare_versions.cjs');
 const SEARCH_SHARE = 0.6;
 const REDUCE_SHARE = 0.5;
 const MAX_REDUCED = 16;
+const STOP_MS = 8000;
 const MAX_CONFIRMED = 48;
 // Nothing is confirmed in the time zone of the search.
 const SEARCH_ZONE = 'UTC';
@@ -29,6 +30,14 @@ class Comparison {
     this.until = this.began + request.seconds_left * 1000;
     this.scratch = fs.mkdtempSync(join(os.tmpdir(), 'c-'));
     this.commands = request.commands;
+    this.isStopped = false;
+  }
+
+  // Ends the search. What it found is confirmed in a few seconds.
+  stop() {
+    this.isStopped = true;
+    this.until = Math.min(this.until, Date.now() + STOP_MS);
+    if (this.search) this.search.until = Date.now();
   }
 
   start(confirm, zone) {
@@ -72,13 +81,14 @@ class Comparison {
     const startTook = Date.now() - startedAt;
     const described = await this.describe(versions);
     const search = new CompareSearch(versions, described, request);
+    this.search = search;
     const report = new ComparisonReport(request, described, search);
     try {
       // New processes must load both versions again.
       const left = Math.max(1000, this.until - Date.now() - 1.5 * startTook);
       print({ progress: 'searching' });
-      if (search.targets.length > 0) await search.run(Date.now() + left * SEARCH_SHARE);
-      const reduced = await this.reduce(search, Date.now() + left * (1 - SEARCH_SHARE) * REDUCE_SHARE);
+      if (search.targets.length > 0 && !this.isStopped) await search.run(Date.now() + left * SEARCH_SHARE);
+      const reduced = await this.reduce(search, this.isStopped ? 0 : Date.now() + left * (1 - SEARCH_SHARE) * REDUCE_SHARE);
       for (const version of versions.all) version.end('done');
       print({ progress: `confirming ${reduced.length} inputs` });
       await this.confirm(reduced, search, report);
@@ -150,7 +160,7 @@ function cost({ kind, pairs }) {
 
 function repeats(one, pair) {
   if (!pair || !pair.before || !pair.after) return false;
-  if (kindOfDifference(pair.before.outcome, pair.after.outcome) === null) return false;
+  if (kindOfAnswers(pair.before, pair.after) !== one.kind) return false;
   return same(plain(pair.before.outcome), plain(one.before.outcome)) && same(plain(pair.after.outcome), plain(one.after.outcome));
 }
 
@@ -161,6 +171,7 @@ function linesOf({ before, after }) {
 async function main() {
   const request = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));
   const comparison = new Comparison(request);
+  process.on('SIGINT', () => comparison.stop());
   try {
     print({ outcome: await comparison.run() });
   } catch (error) {

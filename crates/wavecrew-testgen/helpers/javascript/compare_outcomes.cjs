@@ -6,6 +6,10 @@ const { shortened } = require('./render.cjs');
 // Messages of the engine name variables and depend on how code is written.
 const ENGINE_MESSAGE = /cannot (read|set|convert|destructure|access|delete|assign|add|define|redefine|create)|is not (a function|iterable|defined|an object|a constructor)|undefined|unexpected|invalid (array length|time value|date|string length)|circular structure|reduce of empty/i;
 
+// A slow-down: this many times as many steps for the same result, and at least some.
+const SLOWER = 25;
+const LEAST_STEPS = 20000;
+
 function plainResult(result) {
   if (!result) return null;
   if (result.kind === 'throws' && ENGINE_MESSAGE.test(result.message) && ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError'].includes(result.name)) return { kind: 'throws', name: result.name };
@@ -27,6 +31,15 @@ const lastResult = (outcome) => {
   const last = steps[steps.length - 1];
   return last && last.result && last.result.kind === 'throws' ? last.result : result;
 };
+
+// How two answers differ, or null.
+function kindOfAnswers(before, after) {
+  const kind = kindOfDifference(before.outcome, after.outcome);
+  if (kind !== null) return kind;
+  const { result } = after.outcome;
+  const isSlow = result && result.kind !== 'throws' && after.steps > Math.max(LEAST_STEPS, SLOWER * before.steps);
+  return isSlow && same(plain(before.outcome), plain(after.outcome)) ? 'slow' : null;
+}
 
 // How two outcomes differ, or null.
 function kindOfDifference(before, after) {
@@ -90,4 +103,4 @@ function shapeOf({ before, after }) {
   return `${shape(before.outcome)} → ${shape(after.outcome)}`;
 }
 
-module.exports = { kindOfDifference, lastResult, outcomeText, plain, resultText, same, shapeOf, shortened };
+module.exports = { kindOfAnswers, kindOfDifference, lastResult, outcomeText, plain, resultText, same, shapeOf, shortened };

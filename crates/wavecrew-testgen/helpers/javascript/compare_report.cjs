@@ -3,7 +3,7 @@
 
 const { relative } = require('node:path');
 const { callText, constructionText, stepText } = require('./cases.cjs');
-const { kindOfDifference, outcomeText, plain, same } = require('./compare_outcomes.cjs');
+const { kindOfAnswers, outcomeText, plain, same } = require('./compare_outcomes.cjs');
 const { literal } = require('./literals.cjs');
 const { imports, namesIn, quotedTitle, testBody, withoutSubject } = require('./render.cjs');
 
@@ -55,7 +55,7 @@ class ComparisonReport {
 
   // A call that reaches changed lines and behaves the same.
   addSame({ call, before, after }) {
-    if (this.guards.length >= MAX_GUARDS || !before || !after || kindOfDifference(before.outcome, after.outcome) !== null) return;
+    if (this.guards.length >= MAX_GUARDS || !before || !after || kindOfAnswers(before, after) !== null) return;
     if (!same(plain(before.outcome), plain(after.outcome)) || !['value', 'items', 'throws', 'fields'].includes(after.outcome.result && after.outcome.result.kind)) return;
     this.guards.push({ call, after });
   }
@@ -81,7 +81,9 @@ class ComparisonReport {
     const sides = { old: this.inner(lines.old, 'old'), new: this.inner(lines.new, 'new') };
     const isEmpty = Object.keys(sides.old).length === 0 && Object.keys(sides.new).length === 0;
     const from = isEmpty ? this.loadLines : sides;
-    const weight = (file) => (from.old[file] || []).length + (from.new[file] || []).length;
+    // What runs at load may come from several files: the compared one is the most likely cause.
+    const own = (file) => (isEmpty && file === this.request.file ? 1e6 : 0);
+    const weight = (file) => own(file) + (from.old[file] || []).length + (from.new[file] || []).length;
     const files = [...new Set([...Object.keys(from.old), ...Object.keys(from.new)])].sort((one, other) => weight(other) - weight(one));
     const file = files[0] || this.request.changed[0].file;
     return { file, old: ranges(from.old[file] || []), new: ranges(from.new[file] || []) };
@@ -97,7 +99,8 @@ class ComparisonReport {
       file: this.request.file, function: functionName(call, this.shownAs), line: call.target.line || 0, kind,
       setup: isMade ? [] : statements.slice(0, -1),
       input: isMade ? text(constructionText(call)) : statements[statements.length - 1],
-      before: short(outcomeText(before.outcome, after.outcome, kind)), after: short(outcomeText(after.outcome, before.outcome, kind)),
+      before: kind === 'slow' ? `${before.steps} steps` : short(outcomeText(before.outcome, after.outcome, kind)),
+      after: kind === 'slow' ? `${after.steps} steps, with the same result` : short(outcomeText(after.outcome, before.outcome, kind)),
       old_lines: cause.old, new_lines: cause.new, cause_file: cause.file, inputs: count,
       test: made && made.text, made,
     };
@@ -106,7 +109,7 @@ class ComparisonReport {
   // A test that passes on the new version and fails on the old one, or null.
   test({ call, before, after, kind }) {
     if (kind === 'output') return this.outputTest(call, after.outcome);
-    if (['hang', 'crash', 'files'].includes(kind)) return null;
+    if (['hang', 'crash', 'files', 'slow'].includes(kind)) return null;
     if (!same(before.outcome.added, after.outcome.added)) return after.outcome.added === undefined && call.target.kind === 'function' && !after.outcome.async ? this.pollutionTest(call, before.outcome) : null;
     const body = this.body(call, after.outcome);
     const old = this.body(call, before.outcome);

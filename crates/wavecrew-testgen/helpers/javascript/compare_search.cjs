@@ -4,7 +4,7 @@
 
 const { CallGenerator, callText } = require('./cases.cjs');
 const { callsFromComparisons } = require('./comparisons.cjs');
-const { kindOfDifference, shapeOf } = require('./compare_outcomes.cjs');
+const { kindOfAnswers, shapeOf } = require('./compare_outcomes.cjs');
 const { runBoth } = require('./compare_versions.cjs');
 const examples = require('./examples.cjs');
 const { seededRandom } = require('./random.cjs');
@@ -27,6 +27,13 @@ const MAX_UNSTABLE = 3;
 const MAX_HUNG = 3;
 // The share of the budget after which a search that found something, and finds nothing new, ends.
 const QUIET_SHARE = 0.3;
+// Calls without anything new that end a search which reached all changed code, and more for each branch of that code. The
+// first pair is for a quick comparison.
+const ENOUGH = [[1500, 60], [6000, 200]];
+// How many calls that behave the same are tried with large arguments, and how large these are.
+const STRETCHED = 12;
+const LONG = 300;
+const LARGE = 2000;
 const AROUND = 2;
 const MAX_RETURNED = 4;
 
@@ -50,8 +57,14 @@ class CompareSearch {
     this.aimedCalls = new Map();
     this.calls = 0;
     this.same = 0;
+    // What runs at load may matter to every function.
+    this.atLoad = request.changed.some((file) => file.at_import);
     this.aimless = described.new.sites.length === 0 && described.old.sites.length === 0;
     this.lastFind = 0;
+    this.lastNew = 0;
+    const changed = (sites) => new Set(sites.filter((site) => site.changed).map((site) => site.id));
+    this.open = { before: changed(described.old.sites), after: changed(described.new.sites) };
+    this.branches = new Set();
     this.dropped = new Map();
     this.seenTexts = new Set();
   }
@@ -64,7 +77,16 @@ class CompareSearch {
   isOutOfTime() {
     const used = this.used() - this.began;
     if (used > this.request.budget * 1000 || Date.now() > this.until) return true;
+    if (this.isSaturated()) return true;
     return this.groups.size > 0 && used - this.lastFind > QUIET_SHARE * this.request.budget * 1000;
+  }
+
+  // Whether all changed code was reached, and many calls showed nothing new.
+  isSaturated() {
+    if (this.open.before.size > 0 || this.open.after.size > 0) return false;
+    const [enough, perBranch] = ENOUGH[this.request.quick ? 0 : 1];
+    const size = this.branches.size + (this.aimless || this.atLoad ? 10 * this.targets.length : 0);
+    return this.calls - this.lastNew > enough + perBranch * size;
   }
 
   // A call as it is sent.
@@ -103,10 +125,13 @@ class CompareSearch {
     const aimed = before.aimed.length > 0 || after.aimed.length > 0;
     const path = `${target.name} ${before.path} ${after.path}`;
     if (aimed) {
+      this.noteBranches(before.aimed, 'before');
+      this.noteBranches(after.aimed, 'after');
       target.isNear = true;
       if (!this.aimedCalls.has(path) && this.aimedCalls.size < MAX_AIMED) this.aimedCalls.set(path, call);
     }
     const reachedNew = before.fresh.length > 0 || after.fresh.length > 0;
+    if (reachedNew) this.lastNew = this.calls;
     const works = after.outcome.result && after.outcome.result.kind !== 'throws';
     if (reachedNew || (aimed && !this.knownPath(path))) {
       if (target.kept.length < MAX_KEPT) target.kept.push(call);
@@ -115,12 +140,21 @@ class CompareSearch {
       if (works) this.generator.remember(call);
     }
     this.addReturned(call, after.outcome);
-    const kind = kindOfDifference(before.outcome, after.outcome);
+    const kind = kindOfAnswers(before, after);
     if (kind === null) {
       if (aimed) this.same += 1;
       return reachedNew;
     }
     return this.addDifference(kind, pair) || reachedNew;
+  }
+
+  noteBranches(aimed, side) {
+    for (const branch of aimed) {
+      this.open[side].delete(branch >> 1);
+      if (this.branches.has(`${side} ${branch}`)) continue;
+      this.branches.add(`${side} ${branch}`);
+      this.lastNew = this.calls;
+    }
   }
 
   knownPath(path) {
@@ -158,6 +192,7 @@ class CompareSearch {
       group = { key, kind, target: call.target, pairs: [], count: 0 };
       this.groups.set(key, group);
       this.lastFind = this.used() - this.began;
+      this.lastNew = this.calls;
     }
     group.count += 1;
     group.pairs.push(pair);
@@ -241,12 +276,20 @@ class CompareSearch {
       const calls = [];
       const size = target.tried < BATCH || target.hung ? 4 : BATCH;
       for (let n = 0; n < size; n += 1) calls.push(this.nextCall(target));
-      const isFar = !this.aimless && !target.isNear && target.tried >= TRIED;
+      const isFar = !this.aimless && !this.atLoad && !target.isNear && target.tried >= TRIED;
       target.cost += isFar ? FAR_COST * size : size;
       target.quiet = (await this.attempt(calls)) > 0 ? 0 : target.quiet + size;
       if (round % 16 === 0) await this.checkGroups();
     }
+    await this.stretch();
     await this.checkGroups();
+  }
+
+  // Tries calls that behave the same with large arguments, which show a slow-down.
+  async stretch() {
+    const calls = [...this.aimedCalls.values()].filter((call) => call.args.length > 0);
+    const larger = calls.map(stretched).filter((some) => some.length > 0).slice(0, STRETCHED).flat();
+    for (let at = 0; at < larger.length && Date.now() < this.until; at += 4) await this.attempt(larger.slice(at, at + 4));
   }
 
   // The smallest call of a group that still differs in the same way.
@@ -255,7 +298,7 @@ class CompareSearch {
     if (['hang', 'crash'].includes(group.kind)) return best;
     const evaluate = (sources) => sources.map((source) => new Function(`return (${source});`)());
     const sizeOf = (call) => callText(call).length;
-    const isSame = (pair) => pair.before && pair.after && kindOfDifference(pair.before.outcome, pair.after.outcome) === group.kind && shapeOf(pair) === shapeOf(best);
+    const isSame = (pair) => pair.before && pair.after && kindOfAnswers(pair.before, pair.after) === group.kind && shapeOf(pair) === shapeOf(best);
     for (let round = 0; round < 20 && Date.now() < until; round += 1) {
       const simpler = [];
       for (const call of this.generator.simplerCalls(best.call, evaluate)) {
@@ -278,6 +321,17 @@ function commonSteps(target, other) {
   return { ...target, steps: target.steps.filter((step) => known.has(`${step.how} ${step.name}`)), factories: (target.factories || []).filter((one) => (other.factories || []).some((old) => old.name === one.name)) };
 }
 
+// Copies of a call with one argument made large.
+function stretched(call) {
+  return call.args.flatMap((source, at) => {
+    let larger = null;
+    if (/^(['"]).+\1$/.test(source)) larger = `${source}.repeat(${LONG})`;
+    else if (/^\[.+\]$/.test(source)) larger = `Array(${LONG}).fill(${source}).flat()`;
+    else if (/^[1-9]\d*$/.test(source)) larger = String(LARGE);
+    return larger === null ? [] : [{ ...call, args: call.args.map((other, index) => (index === at ? larger : other)) }];
+  });
+}
+
 function merged(list) {
   const all = (name) => [...new Set(list.flatMap((constants) => (constants && constants[name]) || []))];
   return { numbers: all('numbers').map(Number).filter(Number.isFinite), strings: all('strings'), regexes: all('regexes') };
@@ -289,7 +343,10 @@ function constantsNear(texts) {
   for (const { text, lines } of texts) {
     const split = text.split('\n');
     for (const [first, last] of lines) {
-      for (const { kind, text: word } of tokenise(split.slice(Math.max(0, first - 1 - AROUND), last + AROUND).join('\n'))) {
+      const tokens = [...tokenise(split.slice(Math.max(0, first - 1 - AROUND), last + AROUND).join('\n'))];
+      for (const [at, { kind, text: word }] of tokens.entries()) {
+        // The keys of tables are inputs of what reads them.
+        if (/^[A-Za-z_$][\w$]*$/.test(word) && at + 1 < tokens.length && tokens[at + 1].text === ':') found.strings.add(word);
         if (kind === 'number') found.numbers.add(Number(word));
         else if (kind === 'string') found.strings.add(word.slice(1, -1));
         else if (kind === 'regex') found.regexes.add(word.slice(1, word.lastIndexOf('/')));

@@ -55,16 +55,22 @@ class ChangedCode {
   }
 
   clear() {
-    if (this.state) this.state.hits.fill(0);
-    else if (this.plan.confirm) this.tracer.clear();
+    if (this.state) {
+      this.state.hits.fill(0);
+      this.state.steps = 0;
+    }
+    if (this.plan.confirm) this.tracer.clear();
   }
 
   // What was reached since `clear`: branches that are new to this process, those on changed lines, and a sum that identifies
   // the path.
   take() {
-    if (this.plan.confirm) return { lines: this.takeLines() };
-    if (!this.state) return { fresh: [], aimed: [], path: 0 };
-    const { hits } = this.state;
+    if (this.plan.confirm) {
+      const lines = this.takeLines();
+      return { lines, steps: this.steps };
+    }
+    if (!this.state) return { fresh: [], aimed: [], path: 0, steps: 0 };
+    const { hits, steps } = this.state;
     const fresh = [];
     const aimed = [];
     let path = 0;
@@ -76,7 +82,7 @@ class ChangedCode {
         fresh.push(branch);
       }
     }
-    return { fresh, aimed, path };
+    return { fresh, aimed, path, steps };
   }
 
   comparisonsDuring(work) {
@@ -112,15 +118,17 @@ class ChangedCode {
     return found;
   }
 
-  // The changed lines that ran since the last call, by file.
+  // The changed lines that ran since the last call, by file. `steps` is how many blocks of the changed files ran.
   takeLines() {
     const found = {};
+    this.steps = 0;
     const { result } = this.tracer.post('Profiler.takePreciseCoverage');
     for (const { path, lines, scripts } of this.parts) {
       const reached = new Set();
       for (const { scriptId, functions } of result) {
         if (!scripts || !scripts.has(scriptId)) continue;
         const ranges = functions.flatMap((one) => one.ranges);
+        for (const { count } of ranges) this.steps += count;
         for (const [offset, line] of scripts.get(scriptId)) if (isIn(lines, line) && countAt(ranges, offset) > 0) reached.add(line);
       }
       if (reached.size > 0) found[path] = [...reached].sort((a, b) => a - b);

@@ -31,14 +31,18 @@ function runtime(count) {
     // Two entries per site: reached, and for conditions which way.
     hits: new Uint8Array(2 * count),
     comparisons: null,
+    // Sites that ran since somebody set this to 0.
+    steps: 0,
     // The left operand of the last && or ||.
     t: undefined,
     a(id) {
+      state.steps += 1;
       state.hits[2 * id] = 1;
       return state.active === id;
     },
     // A condition.
     w(id, isTrue) {
+      state.steps += 1;
       state.hits[2 * id + (isTrue ? 1 : 0)] = 1;
       return state.active === id ? !isTrue : isTrue;
     },

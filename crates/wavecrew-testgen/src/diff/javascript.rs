@@ -26,7 +26,7 @@ use crate::javascript::temporary_files::TemporaryFiles;
 use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
-use crate::python::helper_process::{Ended, listen};
+use crate::python::helper_process::{Ended, Wish, listen};
 use crate::{GenerateError, Imports, Priorities, Request};
 
 /// What a helper that stops in time may still need to end.
@@ -47,7 +47,9 @@ pub fn compare(
 ) -> Result<ComparedModule, GenerateError> {
     let helper = unpack(HELPER, PACKAGE)?;
     let package = package_of(&versions.new_root, file);
-    let sides = [&versions.old_root, &versions.new_root].map(|root| Side::new(root, &package, file));
+    let tests = own_test_folder(versions, &package, file);
+    let sides = [&versions.old_root, &versions.new_root]
+        .map(|root| Side::new(root, &package, tests.as_deref(), file));
     let [old, new] = match sides {
         [Ok(old), Ok(new)] => [old, new],
         [Err(why), _] | [_, Err(why)] => return Ok(ComparedModule::dropped(file, why)),
@@ -97,11 +99,14 @@ pub fn compare(
         match line.map(serde_json::from_str::<TestsLine>) {
             Some(Ok(line)) => {
                 found = line.test_files;
-                true
+                Wish::GoOn
             }
             Some(Err(_)) | None => output.take(line, on_progress),
         }
     });
+    if output.is_stopped {
+        found.clear();
+    }
     let mut module = output.result(file, || match ended {
         Ended::TimedOut => "the time limit came before its search ended".to_owned(),
         Ended::Done(error) if error.is_empty() => "stopped before its search ended".to_owned(),
@@ -185,9 +190,9 @@ struct Side {
 }
 
 impl Side {
-    fn new(root: &Path, package: &Path, file: &Path) -> Result<Self, String> {
+    fn new(root: &Path, package: &Path, tests: Option<&Path>, file: &Path) -> Result<Self, String> {
         let package = root.join(package);
-        let test_folder = test_folder(&package);
+        let test_folder = tests.map_or_else(|| test_folder(&package), Path::to_owned);
         let framework = framework(&package);
         let request = Request {
             files: vec![root.join(file)],
@@ -351,6 +356,15 @@ fn package_of(root: &Path, file: &Path) -> PathBuf {
     let mut folders = file.ancestors().skip(1);
     let package = folders.find(|folder| root.join(folder).join("package.json").is_file());
     package.unwrap_or(Path::new("")).to_owned()
+}
+
+/// Where the tests of a module will lie, relative to its package, if the caller says so.
+fn own_test_folder(versions: &Versions, package: &Path, file: &Path) -> Option<PathBuf> {
+    let folders = versions.test_folders.iter();
+    let nearest = folders
+        .filter(|folder| file.starts_with(&folder.modules))
+        .max_by_key(|folder| folder.modules.components().count())?;
+    Some(nearest.tests.strip_prefix(package).ok()?.to_owned())
 }
 
 /// Where the package keeps its tests.

@@ -11,6 +11,7 @@
 //! | `changed` | all changed files of the language, see [`ChangedFile`] |
 //! | `changed_tests` | test files of the new version that the change touches: their inputs come first |
 //! | `search_path` | folders below a root in which modules are found first |
+//! | `quick` | end early when all changed code is reached and nothing new is found |
 //! | `seed`, `budget`, `seconds_left` | processor seconds for the search, wall seconds until everything is reported |
 //! | `tests` | `{"change": bool, "guard": bool}`: which tests to write |
 //! | `commit` | what the tests name as the recorded version, or null |
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wavecrew_measure::framework::Language;
 
+use crate::python::helper_process::Wish;
 use crate::{Dropped, GenerateError};
 
 /// Both ends are included.
@@ -46,8 +48,20 @@ pub struct Versions {
     /// Relative to a root.
     pub search_path: Vec<PathBuf>,
     pub seed: u64,
+    /// End early when all changed code is reached and nothing new is found.
+    pub quick: bool,
     pub tests: WantedTests,
+    /// Where tests will lie, if not in the project's usual folder.
+    pub test_folders: Vec<TestFolder>,
     pub commit: Option<String>,
+}
+
+/// Where the tests of some modules will lie. Both are relative to a root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestFolder {
+    /// The modules in this folder.
+    pub modules: PathBuf,
+    pub tests: PathBuf,
 }
 
 /// Which tests to write.
@@ -128,6 +142,8 @@ pub struct ComparedModule {
     pub reached: ReachedLines,
     /// The changed lines of the new version that can run, by file.
     pub executable: BTreeMap<PathBuf, Vec<u32>>,
+    /// Inputs that differed in the search, and that there was no time to confirm.
+    pub unconfirmed: u64,
     /// Inputs that reach changed lines and behave the same.
     pub same: u64,
     pub tests: Vec<TestFile>,
@@ -169,7 +185,8 @@ pub enum CompareProgress<'a> {
     Silent,
 }
 
-/// Compares the two versions of one module. What was confirmed before `on_progress` returns false is part of the result.
+/// Compares the two versions of one module. When `on_progress` returns false, the search ends, and what it found is confirmed
+/// in some seconds.
 pub fn compare(
     versions: &Versions,
     file: &Path,
@@ -196,12 +213,14 @@ enum HelperLine {
 struct HelperOutput {
     confirmed: Vec<Difference>,
     outcome: Option<ComparedModule>,
+    /// Whether somebody stopped it.
+    is_stopped: bool,
 }
 
 impl HelperOutput {
-    /// Takes a line, or nothing while the helper is silent. Returns whether anybody still listens.
-    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> bool {
-        match line.map(serde_json::from_str) {
+    /// Takes a line, or nothing while the helper is silent.
+    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> Wish {
+        let goes_on = match line.map(serde_json::from_str) {
             Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
             Some(Ok(HelperLine::Difference { difference })) => {
                 self.confirmed.push((*difference).clone());
@@ -212,14 +231,16 @@ impl HelperOutput {
                 true
             }
             Some(Err(_)) | None => on_progress(CompareProgress::Silent),
-        }
+        };
+        self.is_stopped |= !goes_on;
+        if goes_on { Wish::GoOn } else { Wish::Stop }
     }
 
     /// The result: the helper's own, or what it confirmed before it ended without one, for a reason.
     fn result(self, file: &Path, why: impl FnOnce() -> String) -> ComparedModule {
         match self.outcome {
             Some(outcome) => ComparedModule {
-                complete: true,
+                complete: !self.is_stopped,
                 ..outcome
             },
             None => ComparedModule {
@@ -240,6 +261,7 @@ fn helper_request(versions: &Versions, file: &Path, time: ModuleTime) -> Value {
         "changed_tests": versions.changed_tests,
         "search_path": versions.search_path,
         "seed": versions.seed,
+        "quick": versions.quick,
         "budget": time.budget.as_secs_f64(),
         "seconds_left": time.until.saturating_duration_since(Instant::now()).as_secs_f64(),
         "tests": versions.tests,

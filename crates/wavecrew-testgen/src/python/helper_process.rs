@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::json;
 use wavecrew_process::sandbox::spawn_confined;
@@ -28,6 +29,8 @@ const AFTER_SEARCH: Duration = Duration::from_mins(8);
 const SILENCE: Duration = Duration::from_millis(200);
 /// What a helper that stops in time may still need to end.
 const GRACE: Duration = Duration::from_secs(2);
+/// What a helper that is asked to stop needs to report what it has.
+const STOP_TIME: Duration = Duration::from_secs(12);
 
 pub struct Job<'a> {
     pub request: &'a Request,
@@ -57,6 +60,16 @@ pub struct Helper<'a> {
     pub deadline: Instant,
 }
 
+/// What the listener of a helper wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    GoOn,
+    /// To hear soon what the helper has. It gets an interrupt and some seconds.
+    Stop,
+    /// Nothing more: the helper is ended.
+    End,
+}
+
 /// How a helper process ended.
 pub enum Ended {
     /// By itself, or because nobody listened any more; with the last line of its error output.
@@ -65,11 +78,11 @@ pub enum Ended {
 }
 
 impl Helper<'_> {
-    /// Runs the helper on a request. `on_line` gets each line that it prints, and nothing while it is silent; false ends it.
+    /// Runs the helper on a request. `on_line` gets each line that it prints, and nothing while it is silent.
     pub fn run(
         &self,
         request: &serde_json::Value,
-        on_line: impl FnMut(Option<&str>) -> bool,
+        on_line: impl FnMut(Option<&str>) -> Wish,
     ) -> Result<Ended, GenerateError> {
         let mut request_file = tempfile::NamedTempFile::new()?;
         request_file.write_all(request.to_string().as_bytes())?;
@@ -102,12 +115,11 @@ impl Helper<'_> {
     }
 }
 
-/// Reads what a helper of any language prints, line by line, until it ends. `on_line` gets nothing while it is silent; false
-/// ends it.
+/// Reads what a helper of any language prints, line by line, until it ends. `on_line` gets nothing while it is silent.
 pub fn listen(
     mut child: ProcessTree,
-    deadline: Instant,
-    mut on_line: impl FnMut(Option<&str>) -> bool,
+    mut deadline: Instant,
+    mut on_line: impl FnMut(Option<&str>) -> Wish,
 ) -> Ended {
     let (sender, lines) = mpsc::channel();
     let stdout = child.0.stdout.take();
@@ -121,19 +133,25 @@ pub fn listen(
     });
     let stderr_reader = thread::spawn(move || last_line(stderr));
     let mut timed_out = false;
-    loop {
+    let mut is_stopping = false;
+    while !timed_out {
         let left = deadline.saturating_duration_since(Instant::now());
-        match lines.recv_timeout(left.min(SILENCE)) {
-            Ok(line) if !on_line(Some(&line)) => break,
-            Ok(_) => {}
+        let wish = match lines.recv_timeout(left.min(SILENCE)) {
+            Ok(line) => on_line(Some(&line)),
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                timed_out = Instant::now() >= deadline;
-                if timed_out || !on_line(None) {
-                    break;
-                }
+            Err(mpsc::RecvTimeoutError::Timeout) => on_line(None),
+        };
+        match wish {
+            Wish::End => break,
+            Wish::Stop if !is_stopping => {
+                is_stopping = true;
+                deadline = deadline.min(Instant::now() + STOP_TIME);
+                // A helper that is gone needs no signal.
+                let _sent = kill_process(Pid::from_child(&child.0), Signal::INT);
             }
+            Wish::Stop | Wish::GoOn => {}
         }
+        timed_out = Instant::now() >= deadline;
     }
     drop(child);
     let last_error = stderr_reader.join().unwrap_or_default();
@@ -158,11 +176,15 @@ pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Mod
     let mut module = None;
     let ended = helper.run(&helper_request(job), |line| {
         match line.map(serde_json::from_str) {
-            Some(Ok(Line::Progress { progress })) => return on_step(progress),
+            Some(Ok(Line::Progress { progress })) => {
+                if !on_step(progress) {
+                    return Wish::End;
+                }
+            }
             Some(Ok(Line::Outcome { outcome })) => module = Some(*outcome),
             Some(Err(_)) | None => {}
         }
-        true
+        Wish::GoOn
     })?;
     Ok(match (ended, module) {
         (Ended::TimedOut, _) => Module::untested(job.file, "the search timed out".to_owned()),

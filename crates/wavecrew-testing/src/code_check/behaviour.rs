@@ -2,7 +2,6 @@
 //! people. It never refuses work.
 
 use std::path::Path;
-use std::time::Duration;
 
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::count;
@@ -11,8 +10,6 @@ use wavecrew_session::{SessionPaths, atomic};
 
 use super::{CodeAttempt, CodeState};
 
-/// For the whole comparison.
-const BUDGET: Duration = Duration::from_secs(20);
 /// Differences that are named; the others are in the document.
 const NAMED: usize = 3;
 /// A longer input is only in the document.
@@ -38,6 +35,7 @@ pub struct BehaviourEvidence {
 
 /// Compares the work with its base. `None` where no code that can be compared changed.
 pub fn evidence(case: &CodeAttempt<'_>, state: &CodeState) -> Option<BehaviourEvidence> {
+    let budget = case.behaviour?;
     let changes = state.changes.as_ref()?;
     if changes.files.is_empty() {
         return None;
@@ -50,11 +48,13 @@ pub fn evidence(case: &CodeAttempt<'_>, state: &CodeState) -> Option<BehaviourEv
             ..Selection::default()
         },
         paths: Vec::new(),
-        budget: BUDGET.min(case.timeout),
+        budget: budget.min(case.timeout),
         seed: 1,
         ignore_tests: false,
         cosmetic: false,
+        quick: true,
         tests: WantedTests::default(),
+        test_folders: Vec::new(),
         jobs: 2,
     };
     // What cannot be compared is no evidence.
@@ -135,6 +135,7 @@ mod tests {
             notes: Vec::new(),
             changed_lines: ChangedLineCount { total: 2, reached: 2 },
             calls: 300,
+            unconfirmed: 0,
             compared: 1,
             written: Vec::new(),
             seconds: 1.0,

@@ -53,6 +53,8 @@ pub struct CodeAttempt<'a> {
     pub settings: &'a CommandSettings,
     /// For each command.
     pub timeout: Duration,
+    /// For comparing the behaviour of the work with that of its base; `None` if it is not compared.
+    pub behaviour: Option<Duration>,
     /// What the worker reported.
     pub claims: &'a [(String, String)],
     /// Hashes of states that this run has measured.

@@ -109,13 +109,16 @@ fn change_tests(task: &RoleTask, folder: &Path) -> Vec<Module> {
     if let Some(deadline) = task.deadline {
         budget = budget.min(deadline.saturating_duration_since(Instant::now()) / 4);
     }
-    let files = what_changed::compare_with_base(&task.session, &task.scope, budget, true);
+    let layer = task
+        .scope
+        .folder(&task.layer)
+        .and_then(Path::file_name)
+        .map(Path::new);
+    let files = what_changed::compare_with_base(&task.session, &task.scope, budget, layer);
     let mut modules = Vec::new();
     for file in files {
-        // Imports of a file that names its folder fit only there.
         let name = Path::new(&file.name);
-        let is_plain = name.file_name() == Some(name.as_os_str());
-        if is_plain && is_acceptable(name, &file.text) && task.write(folder.join(name), &file.text).is_ok() {
+        if is_acceptable(name, &file.text) && task.write(folder.join(name), &file.text).is_ok() {
             modules.push(Module {
                 written: vec![WrittenFile {
                     path: folder.join(name),

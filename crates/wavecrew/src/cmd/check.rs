@@ -124,6 +124,7 @@ impl Args {
             attempt: self.attempt,
             settings: &self.verify.settings(),
             timeout: self.verify.limit(),
+            behaviour: self.verify.behaviour(),
             claims: &self.claims(),
             known_states: &self.known_state,
         })

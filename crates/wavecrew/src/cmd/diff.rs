@@ -111,7 +111,12 @@ impl Args {
                 listener.store(true, Ordering::Relaxed);
             }
         });
+        let told = AtomicBool::new(false);
         let compared = compare(&request, &|progress| {
+            let goes_on = !stopped.load(Ordering::Relaxed);
+            if !goes_on && !told.swap(true, Ordering::Relaxed) {
+                global.note("stopping: confirming what was found so far");
+            }
             match progress {
                 Progress::Started { files } => {
                     global.note(&format!("comparing {}", count(files, "changed file")));
@@ -126,7 +131,7 @@ impl Args {
                 }
                 Progress::Silent => {}
             }
-            !stopped.load(Ordering::Relaxed)
+            goes_on
         });
         let (mut report, tests) = match compared {
             Ok(compared) => compared,
@@ -141,7 +146,7 @@ impl Args {
         };
         report.written = write_tests(&top, tests)?;
         self.show(global, &report)?;
-        if global.json && report.is_empty_handed() {
+        if global.json && (report.is_empty_handed() || report.is_undecided()) {
             return Ok(Exit::BadInput); // the report says why
         }
         self.exit(&report, stopped.load(Ordering::Relaxed))
@@ -184,10 +189,12 @@ impl Args {
             seed: self.seed,
             ignore_tests: self.ignore_tests,
             cosmetic: self.cosmetic,
+            quick: false,
             tests: WantedTests {
                 change: self.write_tests,
                 guard: self.guard,
             },
+            test_folders: Vec::new(),
             jobs: available_parallelism().map_or(1, usize::from).min(4),
         })
     }
@@ -225,6 +232,12 @@ impl Args {
             return Err(Failure::with_help(
                 "nothing could be compared; the report says why",
                 "fix what it names, or use a longer --budget",
+            ));
+        }
+        if report.is_undecided() {
+            return Err(Failure::with_help(
+                "some inputs differed, and the time was too short to confirm it",
+                "use a longer --budget",
             ));
         }
         let breaking = report

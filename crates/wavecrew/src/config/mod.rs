@@ -308,15 +308,19 @@ impl Reader<'_> {
 
     /// A whole number from 1.
     fn number(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+        self.number_from(name, value, 1)
+    }
+
+    fn number_from(&mut self, name: &str, value: &Spanned<DeValue<'_>>, least: u32) -> Option<u32> {
         let number = match value.get_ref() {
             DeValue::Integer(digits) => i128::from_str_radix(digits.as_str(), digits.radix()).ok(),
             _ => None,
         };
         let fits = number
             .and_then(|number| u32::try_from(number).ok())
-            .filter(|n| *n > 0);
+            .filter(|n| *n >= least);
         if fits.is_none() {
-            let message = format!("`{name}` must be a whole number from 1 to {}", u32::MAX);
+            let message = format!("`{name}` must be a whole number from {least} to {}", u32::MAX);
             self.problem(value.span(), message, None);
         }
         fits
@@ -369,7 +373,7 @@ mod tests {
         assert!(config.spending.prices().0.contains_key("my-model"));
         let codex = config.agents.of("codex");
         assert!(codex.model.is_some() && !codex.args.is_empty());
-        assert_eq!(config.verify.words().len(), 4, "{:?}", config.verify);
+        assert_eq!(config.verify.words().len(), 5, "{:?}", config.verify);
         assert_eq!(
             Config::parse(FILE, TEMPLATE),
             Ok(Config::default()),

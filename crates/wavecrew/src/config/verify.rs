@@ -7,6 +7,8 @@ use wavecrew_measure::verify::CommandSettings;
 
 /// How long one command may take unless the file says otherwise.
 const LIMIT: Duration = Duration::from_mins(30);
+/// How long a comparison of behaviour may take unless the file says otherwise. Small changes take a tenth.
+const BEHAVIOUR: Duration = Duration::from_secs(20);
 
 /// What the file says about verifying code; what it leaves open is found out.
 #[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
@@ -21,6 +23,9 @@ pub struct Verify {
     /// For each of the commands
     #[arg(long)]
     limit_seconds: Option<u64>,
+    /// For comparing the behaviour of changed code with that before the task
+    #[arg(long)]
+    behaviour_seconds: Option<u64>,
 }
 
 impl Verify {
@@ -36,14 +41,22 @@ impl Verify {
         self.limit_seconds.map_or(LIMIT, Duration::from_secs)
     }
 
+    /// `None` if behaviour is not compared.
+    pub fn behaviour(&self) -> Option<Duration> {
+        let time = self.behaviour_seconds.map_or(BEHAVIOUR, Duration::from_secs);
+        (!time.is_zero()).then_some(time)
+    }
+
     /// The words that hand it on to another process of this program.
     pub fn words(&self) -> Vec<String> {
         let seconds = self.limit_seconds.map(|seconds| seconds.to_string());
+        let behaviour = self.behaviour_seconds.map(|seconds| seconds.to_string());
         let given = [
             ("setup", &self.setup),
             ("build", &self.build),
             ("test", &self.test),
             ("limit-seconds", &seconds),
+            ("behaviour-seconds", &behaviour),
         ];
         // In one word: a command may begin with a dash.
         let word = |(name, value): (&str, &Option<String>)| Some(format!("--{name}={}", value.as_ref()?));
@@ -59,11 +72,14 @@ impl Verify {
                 "limit_seconds" => {
                     self.limit_seconds = reader.number("limit_seconds", value).map(u64::from);
                 }
+                "behaviour_seconds" => {
+                    self.behaviour_seconds = reader.number_from("behaviour_seconds", value, 0).map(u64::from);
+                }
                 unknown => reader.unknown(
                     key,
                     unknown,
                     " in [verify]",
-                    &["setup", "build", "test", "limit_seconds"],
+                    &["setup", "build", "test", "limit_seconds", "behaviour_seconds"],
                 ),
             }
         }
@@ -88,6 +104,7 @@ mod tests {
             "",
             "[verify]\ntest = \"-x 'a b'\"",
             "[verify]\nsetup = \"npm ci\"\nbuild = \"true\"\ntest = \"make t\"\nlimit_seconds = 7",
+            "[verify]\nbehaviour_seconds = 0",
         ] {
             let verify = Config::parse(FILE, text).expect("valid").verify;
             let words = [vec!["x".to_owned()], verify.words()].concat();
@@ -96,8 +113,23 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_of_behaviour_can_be_limited_and_turned_off() {
+        for (text, seconds) in [
+            ("", Some(20)),
+            ("behaviour_seconds = 7", Some(7)),
+            ("behaviour_seconds = 0", None),
+        ] {
+            let verify = Config::parse(FILE, &format!("[verify]\n{text}"))
+                .expect("valid")
+                .verify;
+            assert_eq!(verify.behaviour(), seconds.map(Duration::from_secs), "{text}");
+        }
+    }
+
+    #[test]
     fn mistakes_have_their_line() {
-        let text = "[verify]\ntests = \"x\"\nbuild = 3\nsetup = \" \"\nlimit_seconds = 0\n";
+        let text =
+            "[verify]\ntests = \"x\"\nbuild = 3\nsetup = \" \"\nlimit_seconds = 0\nbehaviour_seconds = -1\n";
         let said: Vec<String> = Config::parse(FILE, text)
             .expect_err("all of it is wrong")
             .iter()
@@ -110,6 +142,7 @@ mod tests {
                 "wavecrew.toml:3: `build` must be text",
                 "wavecrew.toml:4: `setup` is empty",
                 "wavecrew.toml:5: `limit_seconds` must be a whole number from 1 to 4294967295",
+                "wavecrew.toml:6: `behaviour_seconds` must be a whole number from 0 to 4294967295",
             ]
         );
         let problems = Config::parse(FILE, "verify = \"make\"").expect_err("no table");

@@ -51,6 +51,14 @@ const PAIRS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "value",
         "",
     ),
+    (
+        "slower.py",
+        "def unique(items: list):\n    return list(dict.fromkeys(items))\n",
+        "def unique(items: list):\n    found = []\n    for at, item in enumerate(items):\n        known = False\n        for other in items[:at]:\n            known = known or other == item\n        if not known:\n            found.append(item)\n    return found\n",
+        "unique",
+        "slow",
+        "",
+    ),
 ];
 
 fn git(folder: &Path, words: &[&str]) {

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 PROGRAM = os.path.dirname(os.path.abspath(__file__))
@@ -15,6 +16,8 @@ MAX_SILENT_CPU_SECONDS = 4.0  # processor time without a new call
 MAX_BLOCKED_SECONDS = 25.0  # wall time without a new call, for a child that waits for something
 EXTRA_IMPORT_SECONDS = 8.0  # added to both before the first call
 GRACE_SECONDS = 10.0
+STOP = signal.SIGUSR1  # asks a child that searches to send what it has
+stopping = threading.Event()  # set when this process is asked to end early
 
 
 class ChildResult:
@@ -61,21 +64,26 @@ def run(request, on_event, hash_seed=0, zone="UTC", descriptors=()):
         )
         try:
             longest = request["wall_seconds"] + GRACE_SECONDS + MAX_BLOCKED_SECONDS
-            return _read_events(child, shared, min(longest, request.get("longest", longest)), on_event)
+            stoppable = request["mode"] == "search" and "diff" in request
+            return _read_events(child, shared, min(longest, request.get("longest", longest)), on_event, stoppable)
         finally:
             _kill(child)
             shared.close()
 
 
-def _read_events(child, shared, seconds, on_event):
+def _read_events(child, shared, seconds, on_event, stoppable):
     """Reads until the child ends, hangs, or has run for this long."""
     ended = ChildResult()
+    told = not stoppable
     started = changed = waiting = time.monotonic()
     count, pending, used = b"", b"", 0.0
     descriptor = child.stdout.fileno()
     while True:
         ready, _, _ = select.select([descriptor], [], [], 0.25)
         now = time.monotonic()
+        if stopping.is_set() and not told and ended.last_event("loaded"):
+            told = True
+            child.send_signal(STOP)
         if ready:
             data = os.read(descriptor, 1 << 16)
             if not data:

@@ -10,6 +10,7 @@ import re
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from . import child_process, diff_compare, diff_tests, tracing
 from .cases import Case, arguments, method_statement, subject_name
@@ -22,11 +23,14 @@ from .stability import HASH_SEEDS, ZONES, uses_hashing
 RESTARTS = 6
 PEER_RESTARTS = 8
 MAX_CONFIRMED = 120  # candidates
+MAX_ENDLESS = 3  # candidates that hang or crash
+ENDED = ("hang", "crash")
 CALL_SECONDS = 2.0
 SHORT = 20  # a call that ends in one version takes at most this part of the time limit
 MAX_TEST_FILES = 25
 MAX_IMPORTERS = 4
 LEAST_SECONDS = 2.0
+STOP_SECONDS = 8.0  # for confirming what was found, when somebody stops the search
 CHECK_SHARE = 0.3  # of the wall time, kept for new processes and tests
 MISSING = "the import fails: ModuleNotFoundError"
 SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox", ".nox"}
@@ -42,13 +46,19 @@ class Diff:
         self.started = time.monotonic()
         self.seconds = request["seconds_left"]
         self.excluded, self.corpus, self.abandoned = [], [], []
-        self.at_import = {}  # changed lines that run at import, by file
+        self.at_import = {"old": {}, "new": {}}  # changed lines that run at import, by version and file
+        self.in_functions = {}  # changed lines of the new version that only calls reach, by file
         self.outcome = {
             "file": self.file, "differences": [], "calls": 0, "reached": {"old": {}, "new": {}}, "same": 0, "tests": [],
-            "left_out": [], "seconds": 0.0, "executable": self._executable_lines()}
+            "left_out": [], "seconds": 0.0, "unconfirmed": 0, "executable": self._executable_lines()}
 
     def seconds_left(self):
         return self.started + self.seconds - time.monotonic()
+
+    def stop(self, *_):
+        """Ends the search. What it found is confirmed in a few seconds."""
+        child_process.stopping.set()
+        self.seconds = min(self.seconds, time.monotonic() - self.started + STOP_SECONDS)
 
     def progress(self, what):
         print(json.dumps({"progress": what}), flush=True)
@@ -63,6 +73,8 @@ class Diff:
         entries = [self.file]
         budget = self.request["budget"]
         for number, file in enumerate(entries):
+            if child_process.stopping.is_set() and number > 0:
+                break
             if self.seconds_left() < LEAST_SECONDS:
                 self.drop(self.file, "the time limit came before its search ended")
                 break
@@ -78,19 +90,19 @@ class Diff:
         """The changed lines of the new version that can run, by file. Those outside of functions run at import."""
         found = {}
         for one in self.request["changed"]:
-            try:
-                with open(os.path.join(self.new_root, one["file"]), "rb") as file:
-                    code = compile(file.read(), one["file"], "exec", dont_inherit=True)
-            except (OSError, SyntaxError, ValueError):
-                continue
-            lines = tracing.executable_lines(code)
-            changed = {line for first, last in one["new_lines"] for line in range(first, last + 1)}
-            at_import = {line for _, line in tracing.dis.findlinestarts(code) if line}
-            for body in [constant for constant in code.co_consts if isinstance(constant, tracing.types.CodeType) and constant.co_name != "<lambda>"]:
-                if body.co_flags & 2 == 0:  # a class body, which runs at import
-                    at_import |= {line for _, line in tracing.dis.findlinestarts(body) if line}
-            found[one["file"]] = sorted(lines & changed)
-            self.at_import.setdefault(one["file"], sorted(changed & at_import))
+            for version, root in (("old", self.old_root), ("new", self.new_root)):
+                try:
+                    with open(os.path.join(root, one["file"]), "rb") as file:
+                        tree = ast.parse(file.read())
+                except (OSError, SyntaxError, ValueError):
+                    continue
+                changed = {line for first, last in one[version + "_lines"] for line in range(first, last + 1)}
+                in_functions = tracing.function_lines(tree)
+                self.at_import[version][one["file"]] = sorted(changed - in_functions)
+                if version == "new":
+                    code = compile(tree, one["file"], "exec", dont_inherit=True)
+                    found[one["file"]] = sorted(tracing.executable_lines(code) & changed)
+                    self.in_functions[one["file"]] = [line for line in found[one["file"]] if line in in_functions]
         return found
 
     # -- files of the project ----------------------------------------------------------------------------------------
@@ -186,7 +198,8 @@ class Entry:
             changed.append({
                 "file": one["file"], "path": os.path.join(root, one["file"]), "old_path": os.path.join(diff.old_root, one["file"]),
                 "old_lines": one["old_lines"], "new_lines": one["new_lines"],
-                "spans": one.get("spans", one["new_lines"]), "at_import": bool(one.get("at_import"))})
+                "spans": one.get("spans", one["new_lines"]), "at_import": bool(one.get("at_import")),
+                "in_functions": diff.in_functions.get(one["file"], [])})
         request = {
             "path": os.path.join(root, self.file), "module": name, "packages": [name.split(".")[0]], "root": root,
             "sys_path": diff._sys_path(root) + [folder], "seed": diff.request["seed"], "example_root": diff.new_root,
@@ -194,7 +207,7 @@ class Entry:
             "conftests": [], "fixtures": {}, "autouse": [], "unusable_fixtures": {}, "seconds": seconds,
             "trace": [one["path"] for one in changed], "call_seconds": CALL_SECONDS,
             "diff": {"changed": changed, "snippets": self.snippet_files, "new_root": diff.new_root, "peer": None,
-                     "constants": self._constants()},
+                     "constants": self._constants(), "quick": bool(diff.request.get("quick"))},
         }
         request.update(more)
         left = max(LEAST_SECONDS, diff.seconds_left())
@@ -312,7 +325,7 @@ class Entry:
                 lines = diff.outcome["reached"][version].setdefault(file, [])
                 if line not in lines:
                     lines.append(line)
-        for file, lines in diff.at_import.items():
+        for file, lines in diff.at_import["new"].items():
             known = diff.outcome["reached"]["new"].setdefault(file, [])
             known += [line for line in lines if line not in known]
         for target, whys in sorted(result["refused"].items()):
@@ -322,7 +335,10 @@ class Entry:
         groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
         diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
-        confirmed = self._confirmed(candidates)
+        # Calls that do not end take long to confirm: they must not cost the others their time.
+        ending = [found for found in candidates if found["kind"] not in ENDED]
+        endless = [found for found in candidates if found["kind"] in ENDED]
+        confirmed = self._confirmed(ending) + self._confirmed(endless[:MAX_ENDLESS])
         best = self._one_per_cause(confirmed)
         diff_tests.Tests(self).add(best)
         for found in best:
@@ -357,19 +373,26 @@ class Entry:
 
     def _confirmed(self, candidates):
         """The candidates on which each version agrees with itself in new processes, and differs from the other one."""
-        runs = [(1, ZONES[0]), (4242, ZONES[1])]
-        if self._uses_hashing():
+        runs = [(1, ZONES[1]), (4242, ZONES[0])]
+        hashing = self._uses_hashing()
+        if hashing:
             runs += [(seed, ZONES[0]) for seed in HASH_SEEDS[:2]]
         numbered = list(enumerate(candidates))
-        for hash_seed, zone in runs:
+        for number, (hash_seed, zone) in enumerate(runs):
             if not numbered:
                 return []
             if self.diff.seconds_left() < LEAST_SECONDS:
-                self.diff.drop(self.file, "the time limit came before %d differences were confirmed" % len(numbered))
+                if number > 0 and not hashing:
+                    break  # confirmed once, which is enough where no order of a set can matter
+                many = "%d differences were" % len(numbered) if len(numbered) > 1 else "a difference was"
+                self.diff.drop(self.file, "the time limit came before %s confirmed" % many)
+                self.diff.outcome["unconfirmed"] += len(numbered)
                 return []
             cases = [[number, found["case"]] for number, found in numbered]
             random.Random(hash_seed).shuffle(cases)
-            seen = {version: self._outcomes(version, cases, hash_seed, zone) for version in ("new", "old")}
+            with ThreadPoolExecutor(2) as pool:
+                running = {version: pool.submit(self._outcomes, version, cases, hash_seed, zone) for version in ("new", "old")}
+                seen = {version: one.result() for version, one in running.items()}
             numbered = [(number, found) for number, found in numbered if self._holds(found, number, seen)]
         return [found for _, found in numbered]
 
@@ -381,6 +404,7 @@ class Entry:
             return False
         if found["kind"] == "hang" and min(new[2], old[2]) > CALL_SECONDS / SHORT:
             return False  # both take long, one of them a little longer
+        found["steps"] = {"new": new[1], "old": old[1]}
         return _same(new[0], found["new"]) and _same(old[0], found["old"])
 
     def _outcomes(self, version, cases, hash_seed, zone):
@@ -439,12 +463,13 @@ class Entry:
         setup, call = self._call(found, target)
         lines = found["lines"] or self._import_lines(target)
         files = [file for _, file, _ in lines]
-        cause = max(set(files), key=files.count) if files else self.file
+        cause = max(sorted(set(files)), key=files.count) if files else self.file
         ranges = {version: _ranges(line for each, file, line in lines if each == version and file == cause) for version in ("old", "new")}
         data = found["case"]
         before, after = (diff_compare.shown(found[one], found[other], found["kind"]) for one, other in (("old", "new"), ("new", "old")))
         if found["kind"] == "slow":
-            before, after = "ends after few steps", "takes many times as many steps for the same result"
+            before, after = ("%d lines run" % found["steps"][version] for version in ("old", "new"))
+            after += ", with the same result"
         before, after = (_with_names(text, target, data) for text in (before, after))
         return {
             "file": self.file, "function": self._function(target, data, cause, ranges), "line": (target.get("lines") or [0])[0],
@@ -464,12 +489,13 @@ class Entry:
         return target.get("name", data[0])
 
     def _import_lines(self, target):
-        """Changed lines that no call reaches, because they run at import: those of the called function, or else all."""
-        lines = [[version, one["file"], line] for one in self.diff.request["changed"] for version in ("old", "new")
-                 for first, last in one[version + "_lines"] for line in range(first, last + 1)]
+        """Changed lines that no call reaches, because they run at import: those of the called function, of the entered
+        module, or else of the modules that it uses."""
+        lines = [[version, file, line] for version, files in self.diff.at_import.items() for file, lines in files.items()
+                 for line in lines]
+        own = [each for each in lines if each[1] == self.file]
         first, last = target.get("lines") or (0, 0)
-        own = [each for each in lines if each[0] == "new" and each[1] == self.file and first <= each[2] <= last]
-        return own or lines
+        return [each for each in own if each[0] == "new" and first <= each[2] <= last] or own or lines
 
     def _call(self, found, target):
         data = found["case"]

@@ -1,16 +1,24 @@
 """The search for cases on which two versions differ. Guided by the changed lines that a case reaches in either version."""
+import ast
+
 from . import diff_compare
+from .cases import Case
 from .plausibility import plausible, plausible_setup
 from .search import BATCH, FIRST_CALLS, Search
 from .selection import weight
-from .simplify import shorter_cases, simpler_cases
+from .simplify import shorter_cases, simpler_cases, trimmed_cases
 
 PER_GROUP = 4  # cases kept for one cause
 MAX_SAME = 40  # cases without a difference that reach changed lines, for guard tests
 STALE_LIMIT = 6000
 IRRELEVANT_AFTER = 120  # calls of a target that reach nothing changed
 PATIENCE, PATIENCE_FOUND = 12000, 3000  # attempts without anything new, before and after a difference is found
-REDUCTIONS = 150  # for one case
+# Attempts without anything new when all changed lines of functions are reached, and more for each branch of changed code.
+# The first pair is for a quick comparison.
+ENOUGH = {True: (500, 40), False: (2500, 80)}
+STRETCHED_CASES = 8
+LONG, LARGE = 300, 2000  # how much longer texts and lists, and how large numbers become to see whether the work grows faster
+REDUCTIONS = 250  # for one case
 ODD = 400
 
 
@@ -48,7 +56,10 @@ class DiffSearch(Search):
                 self.lines[version][one["file"]] = {
                     line for first, last in one[version + "_lines"] for line in range(first, last + 1)}
             self.spans.update((one["file"], line) for first, last in one["spans"] for line in range(first, last + 1))
-            self.at_import = self.at_import or one["at_import"]
+            self.at_import = self.at_import or one["at_import"] and session.is_loaded(one["path"])
+        self.enough, self.per_branch = ENOUGH[diff["quick"]]
+        self.inside = {(one["file"], line) for one in diff["changed"] if session.is_loaded(one["path"]) for line in one["in_functions"]}
+        self.branches = set()  # of functions with changed lines
         self.groups = {}
         self.same = []
         self.compared = 0
@@ -71,8 +82,12 @@ class DiffSearch(Search):
         new, features, steps = self.session.observed(outcome)
         if new[0] == "refused":
             return False
-        touches = self.at_import or any((feature[0], abs(feature[3])) in self.spans or (feature[0], feature[1]) in self.spans
-                                        for feature in features)
+        near = [feature for feature in features
+                if (feature[0], abs(feature[3])) in self.spans or (feature[0], feature[1]) in self.spans]
+        known = len(self.branches)
+        self.branches.update(near)
+        near_new = len(self.branches) > known
+        touches = self.at_import or bool(near)
         if touches:
             self.compared += 1
             self.relevant[case.target] = self.relevant.get(case.target, 0) + 1
@@ -91,7 +106,9 @@ class DiffSearch(Search):
             self._remember_step(case)
         fresh = outcome.features - self.features
         if fresh:
-            self.progress_at = self.attempts
+            # New branches elsewhere count only while changed code is missing.
+            if near_new or self.at_import or self._missing():
+                self.progress_at = self.attempts
             self.features |= fresh
             self._keep(case, outcome)
             if touches:
@@ -173,7 +190,7 @@ class DiffSearch(Search):
                 if case is not None:
                     self.attempt(case)
             self._run_queue(60)
-        while not self.report.is_late() and self.attempts - self.progress_at < (PATIENCE_FOUND if self.groups else PATIENCE):
+        while not self.report.is_late() and self.attempts - self.progress_at < self._patience():
             active = [(target, self._importance(target)) for target in self.targets.values()
                       if self.stale[target.key] < STALE_LIMIT]
             active = [pair for pair in active if pair[1] > 0]
@@ -195,6 +212,18 @@ class DiffSearch(Search):
                     raise
                 self.stale[target.key] += BATCH
 
+    def _missing(self):
+        """Whether changed lines of functions were never reached."""
+        return not self.inside <= self.reached["new"]
+
+    def _patience(self):
+        """How many attempts without anything new end the search: few when it reached all that changed, and that is small."""
+        most = PATIENCE_FOUND if self.groups else PATIENCE
+        if self._missing() or self.at_import and not self.compared:
+            return most
+        size = len(self.features) if self.at_import else len(self.branches)
+        return min(most, self.enough + self.per_branch * size)
+
     def _is_changed(self, target):
         file = self.session.changed.get(self.session.path)
         return file is not None and any((file["file"], line) in self.spans for line in range(*target.lines))
@@ -208,6 +237,23 @@ class DiffSearch(Search):
         if self.at_import:
             return 2
         return 0 if tries > IRRELEVANT_AFTER or target.how == "snippet" else 1
+
+    def stretch(self):
+        """Tries cases that behave the same with large arguments, which show a slow-down."""
+        if any(kind == "slow" for _, kind in self.groups):
+            return
+        seen = set()
+        for case, new, lines in list(self.same):
+            if len(seen) >= STRETCHED_CASES:
+                return
+            if new[0] != "returns" or (case.target, lines) in seen:
+                continue
+            larger = list(_stretched(case))
+            seen.update([(case.target, lines)] if larger else [])
+            for other in larger:
+                if self.report.is_late():
+                    return
+                self.attempt(other)
 
     # -- smaller inputs ----------------------------------------------------------------------------------------------
 
@@ -240,6 +286,7 @@ class DiffSearch(Search):
         if target.how != "snippet":
             yield from shorter_cases(case)
         yield from simpler_cases(case)
+        yield from trimmed_cases(case)
 
     def _difference_of(self, case, known):
         self.report.record_call(case)
@@ -266,3 +313,19 @@ class DiffSearch(Search):
 
     def reached_lines(self):
         return {version: sorted([file, line] for file, line in reached) for version, reached in self.reached.items()}
+
+
+def _stretched(case):
+    """Copies of a case with one argument made large."""
+    for index, (name, source) in enumerate(case.args):
+        try:
+            value = ast.literal_eval(source)
+        except (ValueError, SyntaxError, TypeError):
+            continue
+        if isinstance(value, (str, bytes, list, tuple)) and value:
+            larger = "%s * %d" % (source, LONG)
+        elif isinstance(value, int) and not isinstance(value, bool) and value > 1:
+            larger = str(LARGE)
+        else:
+            continue
+        yield Case(case.target, case.args[:index] + ((name, larger),) + case.args[index + 1:], case.receiver, case.steps)

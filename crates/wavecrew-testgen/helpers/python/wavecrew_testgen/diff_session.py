@@ -4,6 +4,7 @@ Modes: `search` (the new version), `peer` (the old version), `check` (given case
 """
 import ast
 import random
+import sys
 import time
 
 from . import diff_compare, peer, snippets
@@ -20,6 +21,8 @@ from .variation import Variation
 EXAMPLE_SHARE = 0.08
 REDUCE_FROM = 0.8  # of the time; the rest is for smaller inputs
 CHANGED_WEIGHT = 8
+LOADS = 2.5  # time for confirming, in loading times; two processes load side by side
+LEAST_SECONDS = 1.0
 
 
 class DiffSession(Session):
@@ -47,6 +50,10 @@ class DiffSession(Session):
             (self.changed[feature[0]]["file"],) + feature[1:] for feature in outcome.features if feature[0] in self.changed)
         return diff_compare.normal(outcome.data(), self.root), features, self.tracer.steps
 
+    def is_loaded(self, path):
+        """Whether a file is a module of this process."""
+        return any(getattr(module, "__file__", None) == path for module in list(sys.modules.values()))
+
     def _serve(self):
         self._make_snippets(self.request["diff"]["snippets"])
         peer.serve(self, self.request["diff"]["peer"])
@@ -56,7 +63,7 @@ class DiffSession(Session):
         self._make_snippets(self.request["diff"]["snippets"])
         self.runner.seconds = self.request["call_seconds"]
         for home, name in self.request.get("importable", ()):
-            found = getattr(__import__("sys").modules.get(home), name, None)
+            found = getattr(sys.modules.get(home), name, None)
             if found is not None:
                 self.names.make_importable(found)
         for number, data in self.request["cases"]:
@@ -123,12 +130,13 @@ class DiffSession(Session):
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
         search.compare(self, old, request["diff"])
         if self.report.used_share() > 0.15:
-            self.report.restart()
+            self.report.restart(wall_seconds=self._wall_seconds())
         self.report.set_limit(REDUCE_FROM)
         search.try_cases([Case.of(data) for data in request["corpus"]])
         search.try_cases([Case(target.key, target.literals) for target in snippet_targets])
         search.try_cases(examples.cases)
         search.explore_difference()
+        search.stretch()
         self.report.set_limit(1.0)
         search.reduce()
         self.report.send(
@@ -136,6 +144,12 @@ class DiffSession(Session):
             reached=search.reached_lines(), same=search.unchanged(),
             targets={target.key: target_data(target) for target in everything},
             refused={key: sorted(whys) for key, whys in search.refused.items()})
+
+    def _wall_seconds(self):
+        """Wall time for the search: more processes must load the module later, to confirm what it finds."""
+        loading = time.monotonic() - self.report.created
+        left = min(self.request["wall_seconds"], self.request["longest"] - LOADS * loading) - loading
+        return max(LEAST_SECONDS, left)
 
     def _changed_constants(self):
         """Constants on changed lines of both versions, and their neighbours."""

@@ -366,7 +366,9 @@ def main(request_path):
     if request.get("mode") == "diff":
         from . import diff_driver
 
-        outcome = diff_driver.Diff(request).run()
+        diff = diff_driver.Diff(request)
+        signal.signal(signal.SIGINT, diff.stop)
+        outcome = diff.run()
     else:
         outcome = Module(request).run()
     print(json.dumps({"outcome": outcome}), flush=True)

@@ -5,6 +5,7 @@ from .expected_errors import sources
 from .literals import constants_in, literal
 
 
+MAX_PARTS = 32  # of one size, that are left out of a text or list
 # What a person would write where the text does not matter.
 WORDS = ("a", "b", "ab", "abc", "hello", "hello world")
 
@@ -30,6 +31,29 @@ def simpler_cases(case):
         for start, end, value in constants_in(source):
             for new in _smaller(value):
                 yield expressions.replaced(index, (whole[:start] + repr(new).encode() + whole[end:]).decode())
+
+
+def trimmed_cases(case):
+    """Cases with any part of a text, or any item of a list, left out, large parts first."""
+    expressions = Expressions(case)
+    for index, source in enumerate(expressions.sources):
+        plain, value = literal(source)
+        if plain and isinstance(value, (list, tuple)):
+            for kept in _without_parts(value):
+                yield expressions.replaced(index, repr(kept))
+        whole = source.encode()
+        for start, end, value in constants_in(source):
+            if isinstance(value, (str, bytes)):
+                for kept in _without_parts(value):
+                    yield expressions.replaced(index, (whole[:start] + repr(kept).encode() + whole[end:]).decode())
+
+
+def _without_parts(value):
+    size = (len(value) + 1) // 2
+    while size >= 1 and len(value) > 1:
+        for start in range(0, min(len(value), MAX_PARTS * size), size):
+            yield value[:start] + value[start + size:]
+        size //= 2
 
 
 def _fewer(source):

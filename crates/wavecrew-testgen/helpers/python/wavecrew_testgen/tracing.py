@@ -3,6 +3,7 @@
 Uses `sys.monitoring` (3.12 and later), otherwise `sys.settrace`. What was reached is a set of features, each a tuple
 (path, first line of the code, from, to). A positive `to` is a line; a negative one is an exit or an instruction.
 """
+import ast
 import dis
 import sys
 import types
@@ -25,6 +26,12 @@ def executable_lines(code):
             if line:
                 lines.add(line)
     return lines
+
+
+def function_lines(tree):
+    """Lines of the bodies of functions in a syntax tree. All others run at import."""
+    return {line for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for line in range(node.body[0].lineno, node.end_lineno + 1)}
 
 
 class SetTrace:

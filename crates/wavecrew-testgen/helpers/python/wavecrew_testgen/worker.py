@@ -8,12 +8,13 @@ import importlib
 import json
 import mmap
 import os
+import signal
 import sys
 import time
 import types
 import warnings
 
-from . import clock, process_state, sandbox, tracing
+from . import child_process, clock, process_state, sandbox, tracing
 
 IMPORT_SECONDS = 8
 
@@ -24,11 +25,13 @@ class Reporter:
     def __init__(self, descriptor, beat_path, seconds, wall_seconds):
         self.descriptor = descriptor
         self.seconds, self.wall_seconds = seconds, wall_seconds
+        self.created = time.monotonic()
         self.restart()
         self.count = 0
         file = os.open(beat_path, os.O_RDWR)
         self.shared = mmap.mmap(file, 8192)
         os.close(file)
+        self.stopped = False
 
     def send(self, event, **data):
         data["event"] = event
@@ -36,14 +39,19 @@ class Reporter:
         while line:
             line = line[os.write(self.descriptor, line):]
 
-    def restart(self):
+    def restart(self, wall_seconds=None):
         """Starts the time limits from now."""
+        self.wall_seconds = wall_seconds or self.wall_seconds
         # Processor time, so that a busy machine runs the same search; wall time is a last resort.
         self.started = time.process_time(), time.monotonic()
         self.set_limit(1.0)
 
     def is_late(self):
-        return time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
+        return self.stopped or time.process_time() > self.deadline or time.monotonic() > self.wall_deadline
+
+    def stop(self, *_):
+        """From now on `is_late` is true."""
+        self.stopped = True
 
     def set_limit(self, share):
         """`is_late` is true when this share of the time is used."""
@@ -110,6 +118,7 @@ def main(request_path):
     sys.stdout = open(os.devnull, "w")
     sys.stderr = open(os.devnull, "w")
     report = Reporter(descriptor, request["heartbeat"], request["seconds"], request["wall_seconds"])
+    signal.signal(child_process.STOP, report.stop)
     if request.get("shift_clock"):
         clock.shift()
     warnings.simplefilter("ignore", SyntaxWarning)  # mutants make odd code

@@ -28,6 +28,8 @@ fn compared(old: &Path, new: &Path, file: &str, first: u32) -> ComparedModule {
         old_root,
         new_root,
         changed_tests: Vec::new(),
+        quick: false,
+        test_folders: Vec::new(),
         search_path: Vec::new(),
         seed: 1,
         tests: WantedTests {
@@ -183,6 +185,17 @@ fn output_files_hangs_and_crashes_are_behaviour() {
     assert!(save.after.contains("out.txt"), "{save:?}");
     assert_eq!(difference(&module, "count", "hang").after, "does not end");
     assert_eq!(difference(&module, "later", "value").input, "later(3)");
+}
+
+#[test]
+fn much_more_work_for_the_same_result_is_a_difference() {
+    let old = "exports.unique = (items) => [...new Set(items)];\n";
+    let new = "exports.unique = (items) => {\n  const found = [];\n  for (let i = 0; i < items.length; i += 1) {\n    \
+        let known = false;\n    for (let j = 0; j < i; j += 1) {\n      if (Object.is(items[j], items[i])) known = true;\n    }\n    \
+        if (!known) found.push(items[i]);\n  }\n  return found;\n};\n";
+    let (_dir, module) = in_node(old, new);
+    let slow = difference(&module, "unique", "slow");
+    assert!(slow.after.ends_with("steps, with the same result"), "{slow:?}");
 }
 
 #[test]
