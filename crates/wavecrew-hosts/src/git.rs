@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use wavecrew_process::{git_command, git_output};
+use std::process::Output;
+use wavecrew_process::{git_command, git_output, git_output_to};
 
 /// The repository of a worker's folder as the coordinator sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +75,10 @@ fn packed(common: &Path, branch: &str) -> Option<String> {
 
 /// Runs git in a folder; its last words if it fails.
 pub fn run(folder: &Path, args: &[&str]) -> io::Result<String> {
-    let done = git_output(git_command(folder, args))?;
+    finished(git_output(git_command(folder, args))?, args)
+}
+
+fn finished(done: Output, args: &[&str]) -> io::Result<String> {
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned());
     }
@@ -96,10 +100,11 @@ pub fn bundle(folder: &Path, file: &Path, commit: &str, known: Option<&str>) -> 
     let name = format!("{NAME}/{commit}");
     run(folder, &["update-ref", &name, commit])?;
     let without = known.map(|known| format!("^{known}"));
-    let path = file.to_string_lossy();
-    let mut args = vec!["bundle", "create", "--quiet", path.as_ref(), name.as_str()];
+    let mut args = vec!["bundle", "create", "--quiet", "-", name.as_str()];
     args.extend(without.as_deref());
-    let made = run(folder, &args);
+    // The file is not in the repository, and git may write nowhere else.
+    let made = git_output_to(git_command(folder, &args), fs::File::create(file)?);
+    let made = made.and_then(|done| finished(done, &args));
     let _ = run(folder, &["update-ref", "-d", &name]);
     made.map(drop)
 }

@@ -36,10 +36,11 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
     };
     let streams = [
         (names.work_stream(), names.all_work(), RetentionPolicy::WorkQueue),
+        // The coordinator removes them: one that continues the run reads them from the beginning.
         (
             names.result_stream(),
             names.all_results(),
-            RetentionPolicy::WorkQueue,
+            RetentionPolicy::Limits,
         ),
         (
             names.object_stream(),
@@ -48,7 +49,7 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
         ),
     ];
     for (name, subject, retention) in streams {
-        let is_objects = retention == RetentionPolicy::Limits;
+        let is_objects = name == names.object_stream();
         let config = stream::Config {
             name: name.clone(),
             subjects: vec![subject],

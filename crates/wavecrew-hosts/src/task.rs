@@ -28,6 +28,26 @@ pub struct Details {
     pub confined: bool,
 }
 
+/// `Accepted::details` on the wire: what whoever continues the run needs of a turn that is on a host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TurnAtHost {
+    pub facts: WorkerFacts,
+    pub project: PathBuf,
+    pub session: PathBuf,
+    pub roots: Vec<Root>,
+}
+
+impl From<&Details> for TurnAtHost {
+    fn from(details: &Details) -> Self {
+        Self {
+            facts: details.facts.clone(),
+            project: details.project.clone(),
+            session: details.session.clone(),
+            roots: details.roots.clone(),
+        }
+    }
+}
+
 /// A folder that travels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {

@@ -41,7 +41,12 @@ impl Names {
         format!("wavecrew.{}.to.{}.{}", self.project, token(host), token(run))
     }
 
-    /// Stream of what hosts report. It outlives the coordinator.
+    /// What a run has sent to all hosts.
+    pub fn work_of_run(&self, run: &str) -> String {
+        format!("wavecrew.{}.to.*.{}", self.project, token(run))
+    }
+
+    /// Stream of what hosts report. It outlives the coordinator: messages stay until the journal has what follows from them.
     pub fn result_stream(&self) -> String {
         format!("wavecrew-{}-results", self.project)
     }
@@ -53,12 +58,13 @@ impl Names {
 
     /// What the coordinator of a run reads.
     pub fn results_of_run(&self, run: &str) -> String {
-        format!("wavecrew.{}.from.*.{}", self.project, token(run))
+        format!("wavecrew.{}.from.*.{}.*", self.project, token(run))
     }
 
-    /// From a host to the coordinator of a run.
-    pub fn from_host(&self, host: &str, run: &str) -> String {
-        format!("wavecrew.{}.from.{}.{}", self.project, token(host), token(run))
+    /// From a host to the coordinator of a run, about one offer.
+    pub fn from_host(&self, host: &str, run: &str, offer: &str) -> String {
+        let (host, run, offer) = (token(host), token(run), token(offer));
+        format!("wavecrew.{}.from.{host}.{run}.{offer}", self.project)
     }
 
     /// Stream of the journals of sessions with `--journal nats`.
@@ -165,7 +171,10 @@ mod tests {
     fn names_of_two_projects_have_nothing_in_common() {
         let (one, other) = (Names::new("shop"), Names::new("bank"));
         assert_eq!(one.to_host("vm-1", "s1"), "wavecrew.shop.to.vm-1.s1");
-        assert_eq!(one.from_host("vm-1", "s1"), "wavecrew.shop.from.vm-1.s1");
+        assert_eq!(
+            one.from_host("vm-1", "s1", "t-1"),
+            "wavecrew.shop.from.vm-1.s1.t-1"
+        );
         assert_ne!(one.work_stream(), other.work_stream());
         assert!(!other.all_work().contains("shop"));
     }

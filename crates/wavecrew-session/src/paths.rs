@@ -195,6 +195,11 @@ impl SessionPaths {
         self.in_run("tasks.published")
     }
 
+    /// With a copy of the journal elsewhere: who wrote that copy last, from this folder.
+    pub fn coordinator_file(&self) -> PathBuf {
+        self.in_run("coordinator")
+    }
+
     /// The process that ends workers when the run dies.
     pub fn guardian_file(&self) -> PathBuf {
         self.in_run("guardian.json")

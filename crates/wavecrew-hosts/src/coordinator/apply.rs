@@ -4,6 +4,7 @@ use super::run::Shared;
 use crate::files::{Change, Entry};
 use crate::git::{self, GitBack};
 use crate::objects::{ObjectCache, ObjectId, ObjectReader};
+use crate::path_map::PathMap;
 use crate::task::{BroughtBack, Root};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ pub(super) async fn bring_back(
     shared: &Arc<Shared>,
     id: ObjectId,
     roots: &[Root],
+    map: &PathMap,
     host: &str,
     confinement: Option<Arc<Confinement>>,
 ) -> Result<Vec<String>, String> {
@@ -43,7 +45,8 @@ pub(super) async fn bring_back(
     wanted.extend(brought.git.iter().map(|git| git.bundle.clone()));
     store.fetch(wanted, cache).await.map_err(|error| failed(&error))?;
     let (shared, roots, host) = (Arc::clone(shared), roots.to_vec(), host.to_owned());
-    tokio::task::spawn_blocking(move || apply(&shared, brought, &roots, &host, confinement.as_deref()))
+    let map = map.clone();
+    tokio::task::spawn_blocking(move || apply(&shared, brought, &roots, &map, &host, confinement.as_deref()))
         .await
         .map_err(|error| error.to_string())?
         .map_err(|error| format!("the results of the worker cannot be written: {error}"))
@@ -51,12 +54,13 @@ pub(super) async fn bring_back(
 
 fn apply(
     shared: &Shared,
-    brought: BroughtBack,
+    mut brought: BroughtBack,
     roots: &[Root],
+    map: &PathMap,
     host: &str,
     confinement: Option<&Confinement>,
 ) -> io::Result<Vec<String>> {
-    let mut notes = brought.notes;
+    let mut notes = std::mem::take(&mut brought.notes);
     let mut refused = Vec::new();
     for (path, changes) in &brought.roots {
         let Some(root) = roots
@@ -66,14 +70,16 @@ fn apply(
             refused.push(path.display().to_string());
             continue;
         };
-        let top = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        let top = map.path(&root.path);
+        let top = top.canonicalize().unwrap_or(top);
         let allowed = |path: &Path| confinement.is_none_or(|rules| rules.may_write(path));
         let mut hashes = shared.files.hashes();
         let left_out = changes.apply(&top, &allowed, &shared.cache, &mut hashes)?;
         refused.extend(left_out);
     }
-    if let Some(back) = &brought.git {
+    if let Some(back) = &mut brought.git {
         let known = roots.iter().any(|root| root.path == back.top);
+        back.top = map.path(&back.top);
         let objects = git::git_folder(&back.top).map(|folder| git::common_folder(&folder).join("objects"));
         let may = confinement.is_none_or(|rules| {
             objects.is_some_and(|path| rules.may_write(&path.canonicalize().unwrap_or(path)))

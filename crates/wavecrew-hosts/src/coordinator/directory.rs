@@ -28,6 +28,8 @@ pub struct Directory {
     hosts: BTreeMap<String, Known>,
     /// Turns of this coordinator that no host has yet.
     pub waiting: usize,
+    /// Tasks of which an earlier coordinator left a turn at a host, with its attempt.
+    pub left_behind: BTreeMap<String, u32>,
 }
 
 impl Directory {

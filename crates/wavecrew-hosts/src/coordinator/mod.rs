@@ -1,10 +1,14 @@
 //! The coordinator's side: a place for the workers of one run on the hosts of a project. It has a thread of its own; the
 //! driver sends it commands and gets events, as from the guardian.
 
+mod adopt;
 mod apply;
 mod directory;
+mod journal_facts;
+mod left_behind;
 mod pipes;
 mod prepare;
+mod results;
 mod run;
 mod turns;
 
@@ -20,7 +24,7 @@ use wavecrew_process::{ProcessError, Spawn};
 use wavecrew_remote::connect::ConnectionSettings;
 use wavecrew_remote::lease::Terms;
 use wavecrew_remote::sign::Identity;
-use wavecrew_run::place::{Place, RemotePlace, RemoteSession, Wanted, WorkerFacts};
+use wavecrew_run::place::{Place, RemotePlace, RemoteSession, WorkerFacts};
 use wavecrew_run::sandbox::SandboxSettings;
 
 /// What a run must know to use hosts.
@@ -52,6 +56,7 @@ pub(crate) enum Command {
         grace: Duration,
     },
     Shutdown,
+    Abandon,
 }
 
 /// The run, as its thread knows it.
@@ -122,13 +127,27 @@ impl Place for HostsPlace {
 }
 
 impl RemotePlace for HostsPlace {
-    fn has_room(&self, wanted: &Wanted) -> bool {
+    fn has_room(&self, facts: &WorkerFacts) -> bool {
         let hosts = lock(&self.hosts);
-        hosts.free_slots(wanted) > hosts.waiting
+        hosts.left_behind.contains_key(&facts.task) || hosts.free_slots(&facts.wanted) > hosts.waiting
     }
 
-    fn shutdown(mut self: Box<Self>) {
-        let _ = self.commands.send(Command::Shutdown);
+    fn continues(&self, task: &str, attempt: u32) -> bool {
+        lock(&self.hosts).left_behind.get(task) == Some(&attempt)
+    }
+
+    fn shutdown(self: Box<Self>) {
+        self.end(Command::Shutdown);
+    }
+
+    fn abandon(self: Box<Self>) {
+        self.end(Command::Abandon);
+    }
+}
+
+impl HostsPlace {
+    fn end(mut self, how: Command) {
+        let _ = self.commands.send(how);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -4,6 +4,7 @@ use super::apply::bring_back;
 use super::run::Shared;
 use super::turns::Ended;
 use crate::objects::ObjectId;
+use crate::path_map::PathMap;
 use crate::task::Root;
 use bytes::Bytes;
 use rustix::io::ioctl_fionbio;
@@ -18,6 +19,8 @@ use wavecrew_remote::wire::OutputStream;
 
 /// What comes from the host of one turn.
 pub(super) enum Work {
+    /// From the paths of another coordinator to those of this one, in all that follows.
+    Paths(PathMap),
     Output {
         stream: OutputStream,
         offset: u64,
@@ -50,14 +53,14 @@ impl Pipe {
     }
 
     /// Writes what is new: a message may come twice.
-    async fn write(&mut self, offset: u64, bytes: &[u8]) {
+    async fn write(&mut self, offset: u64, bytes: &[u8], map: &PathMap) {
         let known = usize::try_from(self.written.saturating_sub(offset)).unwrap_or(usize::MAX);
         let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else {
             return;
         };
         self.written += new.len() as u64;
         if let Some(sender) = &mut self.sender
-            && sender.write_all(new).await.is_err()
+            && sender.write_all(&map.bytes(new)).await.is_err()
         {
             // The driver reads no more.
             self.sender = None;
@@ -75,8 +78,10 @@ pub(super) async fn carry(
     shared: Arc<Shared>,
 ) {
     let (mut stdout, mut stderr) = (Pipe::new(stdout), Pipe::new(stderr));
+    let mut map = PathMap::default();
     while let Some(work) = queue.recv().await {
         match work {
+            Work::Paths(paths) => map = paths,
             Work::Output {
                 stream,
                 offset,
@@ -86,7 +91,7 @@ pub(super) async fn carry(
                     OutputStream::Stdout => &mut stdout,
                     OutputStream::Stderr => &mut stderr,
                 };
-                pipe.write(offset, &bytes).await;
+                pipe.write(offset, &bytes, &map).await;
             }
             Work::Exited {
                 exit,
@@ -96,7 +101,7 @@ pub(super) async fn carry(
                 host,
             } => {
                 let brought = match files {
-                    Some(id) => bring_back(&shared, id, &roots, &host, confinement.clone()).await,
+                    Some(id) => bring_back(&shared, id, &roots, &map, &host, confinement.clone()).await,
                     None => Ok(Vec::new()),
                 };
                 let ended = match brought {

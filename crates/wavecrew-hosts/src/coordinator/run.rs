@@ -1,25 +1,27 @@
 //! The thread of remote workers: one event at a time, like the driver's loop. It chooses hosts, follows leases and passes on
 //! what hosts report.
 
+use super::journal_facts::JournalFacts;
+use super::left_behind::AllLeftBehind;
 use super::pipes::{Work, carry};
 use super::prepare::{PrepareError, RunFiles};
+use super::results::{Incoming, Remover, Results, purge};
 use super::turns::{CommandLine, Ended, FILE_TRIES, Offer, Outgoing, Ready, Stage, Turn};
 use super::{Command, Directory, RunFacts, lock};
-use crate::consume::{Messages, consume};
 use crate::lease_keys::{self, Written};
 use crate::mail;
 use crate::objects::{Content, ObjectCache, ObjectId, ObjectStore};
+use crate::path_map::PathMap;
 use crate::setup::{Buckets, open_project};
 use crate::task::{Details, SandboxFacts, StdinSource};
-use async_nats::jetstream::consumer::AckPolicy;
-use async_nats::jetstream::consumer::pull;
+use async_nats::jetstream;
 use async_nats::jetstream::kv::{Entry, Operation};
-use async_nats::jetstream::{self, Message};
+use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use rustix::io::ioctl_fionbio;
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -33,7 +35,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use wavecrew_core::event::ProcessId;
 use wavecrew_process::{GuardianEvent, ProcessExit, Spawn, SpawnError, SpawnFailure};
 use wavecrew_remote::connect::{Connection, Link, connect};
-use wavecrew_remote::lease::{CoordinatorAction, CoordinatorLease, Moment, TurnResult};
+use wavecrew_remote::lease::{CoordinatorAction, CoordinatorLease, LeaseRecord, Moment, TurnResult};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::sign::RunKey;
 use wavecrew_remote::wire::{
@@ -63,13 +65,17 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    pub fn news(&self) -> UnboundedSender<News> {
+        self.news.clone()
+    }
+
     pub fn ended(&self, key: u64, ended: Ended) {
         let _ = self.news.send(News::Ended { key, ended });
     }
 }
 
 /// What tasks report to the loop.
-enum News {
+pub(super) enum News {
     Prepared {
         key: u64,
         ready: Result<Ready, PrepareError>,
@@ -87,7 +93,7 @@ enum News {
     LeaseRead {
         key: u64,
         token: String,
-        found: Option<(u64, wavecrew_remote::lease::LeaseRecord)>,
+        found: Option<(u64, LeaseRecord)>,
     },
     Answered {
         key: u64,
@@ -100,27 +106,40 @@ enum News {
         token: String,
         reason: String,
     },
+    /// The lease of a turn that an earlier coordinator left at a host.
+    LeftBehind {
+        key: u64,
+        token: String,
+        found: Option<(u64, LeaseRecord)>,
+        stdin: Vec<u8>,
+    },
 }
 
-struct Coordinator {
-    facts: RunFacts,
-    names: Names,
-    run: String,
+pub(super) struct Coordinator {
+    pub facts: RunFacts,
+    pub names: Names,
+    pub run: String,
     /// Makes tokens of this process different from those of the one before.
     nonce: String,
     offers: u64,
     /// Signs what goes to hosts.
     signing: Arc<RunKey>,
-    connection: Connection,
-    buckets: Buckets,
-    shared: Arc<Shared>,
-    hosts: Arc<Mutex<Directory>>,
+    pub connection: Connection,
+    pub buckets: Buckets,
+    pub shared: Arc<Shared>,
+    pub hosts: Arc<Mutex<Directory>>,
     events: UnboundedSender<PlaceEvent>,
-    turns: HashMap<u64, Turn>,
+    pub turns: HashMap<u64, Turn>,
     /// Turns by the token of their offer.
-    tokens: HashMap<String, u64>,
+    pub tokens: HashMap<String, u64>,
     /// The host of each attempt: its conversation is there.
-    homes: HashMap<(String, u32), String>,
+    pub homes: HashMap<(String, u32), String>,
+    pub result_stream: Stream,
+    pub remover: Remover,
+    /// What hosts sent about each attempt: removed once the journal has its end.
+    pub subjects: HashMap<(String, u32), Vec<String>>,
+    pub journal: JournalFacts,
+    pub left_behind: AllLeftBehind,
     start: Instant,
     link: LinkState,
 }
@@ -153,14 +172,11 @@ pub(super) async fn run(
             command = commands.recv() => match command {
                 Some(Command::Spawn { key, spawn, facts }) => coordinator.spawn(key, spawn, *facts),
                 Some(Command::Close { key, grace }) => coordinator.close(key, grace),
-                Some(Command::Shutdown) | None => break,
+                Some(Command::Shutdown) => break,
+                Some(Command::Abandon) | None => return,
             },
             Some(news) = news_in.recv() => coordinator.handle_news(news),
-            message = sources.results.next() => match message {
-                Some(Ok(message)) => coordinator.handle_message(message).await,
-                Some(Err(_)) => {}
-                None => sources.results = coordinator.results().await,
-            },
+            Some(incoming) = sources.results.recv() => coordinator.handle_message(&incoming),
             entry = sources.hosts.next() => match entry {
                 Some(Ok(entry)) => coordinator.handle_host(&entry),
                 Some(Err(_)) => {}
@@ -180,7 +196,7 @@ pub(super) async fn run(
 type Entries = futures_util::stream::BoxStream<'static, Result<Entry, String>>;
 
 struct Sources {
-    results: Messages,
+    results: UnboundedReceiver<Incoming>,
     hosts: Entries,
     leases: Entries,
 }
@@ -214,7 +230,11 @@ impl Coordinator {
             files: Arc::new(files.map_err(|error| text(&error))?),
             news,
         });
-        let coordinator = Self {
+        let filter = names.results_of_run(&run);
+        let results = Results::open(&connection.jetstream, &names.result_stream(), filter).await;
+        let mut results =
+            results.ok_or_else(|| format!("the stream {} cannot be opened", names.result_stream()))?;
+        let mut coordinator = Self {
             nonce: random_name().map_err(|error| text(&error))?[..12].to_owned(),
             offers: 0,
             signing: Arc::new(RunKey::new(&facts.settings.identity, names.project(), &run)),
@@ -229,23 +249,29 @@ impl Coordinator {
             turns: HashMap::new(),
             tokens: HashMap::new(),
             homes: HashMap::new(),
+            remover: Remover::start(results.stream()),
+            result_stream: results.stream(),
+            subjects: HashMap::new(),
+            journal: JournalFacts::new(session.journal_file()),
+            left_behind: AllLeftBehind::default(),
             start: Instant::now(),
             link: LinkState::Up,
         };
         coordinator.learn_hosts().await;
+        coordinator.find_left_behind(&mut results).await;
         let sources = Sources {
             hosts: coordinator.watch_hosts().await,
             leases: coordinator.watch_leases().await,
-            results: coordinator.results().await,
+            results: results.follow(),
         };
         Ok((coordinator, sources))
     }
 
-    fn now(&self) -> Moment {
+    pub(super) fn now(&self) -> Moment {
         self.start.elapsed()
     }
 
-    fn note(&self, text: String) {
+    pub(super) fn note(&self, text: String) {
         let _ = self.events.send(PlaceEvent::Note(text));
     }
 
@@ -266,30 +292,6 @@ impl Coordinator {
 
     async fn watch_leases(&self) -> Entries {
         watch(&self.buckets.leases, &Names::leases_of_run(&self.run)).await
-    }
-
-    async fn results(&self) -> Messages {
-        let name = format!("run-{}", wavecrew_remote::names::token(&self.run));
-        let config = pull::Config {
-            durable_name: Some(name.clone()),
-            filter_subject: self.names.results_of_run(&self.run),
-            ack_policy: AckPolicy::Explicit,
-            max_ack_pending: 20_000,
-            ..pull::Config::default()
-        };
-        loop {
-            match consume(
-                &self.connection.jetstream,
-                &self.names.result_stream(),
-                &name,
-                config.clone(),
-            )
-            .await
-            {
-                Some(messages) => return messages,
-                None => tokio::time::sleep(Duration::from_secs(1)).await,
-            }
-        }
     }
 
     // What the driver wants.
@@ -316,10 +318,6 @@ impl Coordinator {
             queue,
             Arc::clone(&self.shared),
         ));
-        let prompt = env_set
-            .iter()
-            .find(|(name, _)| name == OsStr::new("WAVECREW_PROMPT_FILE"))
-            .map(|(_, value)| PathBuf::from(value));
         let mut turn = Turn {
             facts,
             command: CommandLine {
@@ -337,6 +335,8 @@ impl Coordinator {
             closing: None,
             file_tries: 0,
             told: false,
+            map: PathMap::default(),
+            last_request: 0,
         };
         let stdin = match read_stdin(stdin) {
             Stdin::Known(content) => Some(content),
@@ -345,11 +345,23 @@ impl Coordinator {
                 None
             }
         };
-        self.prepare(key, &turn.facts, prompt, stdin);
+        let prompt = turn.command.prompt_file();
+        // A worker that is spoken to has nobody who knows what was said.
+        let at_host = stdin.is_some().then(|| self.find_for(&turn.facts)).flatten();
+        match at_host {
+            Some(token) => self.ask_for(key, token, stdin.unwrap_or_default()),
+            None => self.prepare(key, &turn.facts, prompt, stdin),
+        }
         self.turns.insert(key, turn);
     }
 
-    fn prepare(&self, key: u64, facts: &WorkerFacts, prompt: Option<PathBuf>, stdin: Option<Vec<u8>>) {
+    pub(super) fn prepare(
+        &self,
+        key: u64,
+        facts: &WorkerFacts,
+        prompt: Option<PathBuf>,
+        stdin: Option<Vec<u8>>,
+    ) {
         let (shared, facts) = (Arc::clone(&self.shared), facts.clone());
         tokio::spawn(async move {
             let prepared = shared.files.prepare(&facts, prompt, &shared.store).await;
@@ -414,24 +426,34 @@ impl Coordinator {
                 number,
                 reply,
             } => {
-                if let Some(turn) = self.turns.get(&key)
-                    && let Some(offer) = turn.offer().filter(|offer| offer.token.token == token)
-                {
-                    let message = ToHost::Reply {
-                        attempt: offer.token.clone(),
-                        turn: turn.facts.turn,
-                        number,
-                        reply: serde_json::to_value(&reply).unwrap_or_default(),
-                    };
-                    send(offer, &format!("reply-{number}"), &message, b"");
+                if self.tokens.get(&token) == Some(&key) {
+                    self.answered(key, number, &reply);
                 }
             }
+            News::LeftBehind {
+                key,
+                token,
+                found,
+                stdin,
+            } => self.adopt(key, &token, found, stdin),
             News::Undeliverable { key, token, reason } => {
                 if self.tokens.get(&token) == Some(&key) {
                     self.spawn_failed(key, reason, false);
                 }
             }
         }
+    }
+
+    pub(super) fn answered(&self, key: u64, number: u64, reply: &RelayReply) {
+        let Some(turn) = self.turns.get(&key) else { return };
+        let Some(offer) = turn.offer() else { return };
+        let message = ToHost::Reply {
+            attempt: offer.token.clone(),
+            turn: turn.facts.turn,
+            number,
+            reply: serde_json::to_value(reply).unwrap_or_default(),
+        };
+        send(offer, &format!("reply-{number}"), &message, b"");
     }
 
     fn prepared(&mut self, key: u64, ready: Result<Ready, PrepareError>) {
@@ -483,17 +505,13 @@ impl Coordinator {
             attempt: turn.facts.attempt,
             token: format!("{}-{}", self.nonce, self.offers),
         };
-        self.homes.insert(attempt, host.clone());
-        let (outbox, queue) = unbounded_channel();
-        tokio::spawn(post(
-            self.connection.jetstream.clone(),
-            Arc::clone(&self.signing),
-            self.names.to_host(&host, &self.run),
-            key,
-            token.token.clone(),
-            queue,
-            Arc::clone(&self.shared),
-        ));
+        self.homes.insert(attempt.clone(), host.clone());
+        let subject = self.names.from_host(&host, &self.run, &token.token);
+        self.subjects.entry(attempt).or_default().push(subject);
+        let outbox = self.start_post(key, &token.token, &host);
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
         let now = self.start.elapsed();
         let lease = CoordinatorLease::offer(self.facts.settings.terms, 0, now);
         let offer = Offer {
@@ -507,6 +525,21 @@ impl Coordinator {
         send(&offer, "turn", &ToHost::Turn(Box::new(message)), b"");
         self.tokens.insert(offer.token.token.clone(), key);
         turn.stage = Stage::Offered(offer);
+    }
+
+    /// The task that sends messages of a turn to its host.
+    pub(super) fn start_post(&self, key: u64, token: &str, host: &str) -> UnboundedSender<Outgoing> {
+        let (outbox, queue) = unbounded_channel();
+        tokio::spawn(post(
+            self.connection.jetstream.clone(),
+            Arc::clone(&self.signing),
+            self.names.to_host(host, &self.run),
+            key,
+            token.to_owned(),
+            queue,
+            Arc::clone(&self.shared),
+        ));
+        outbox
     }
 
     /// Puts a turn back among those that wait for a host.
@@ -632,7 +665,7 @@ impl Coordinator {
         }
     }
 
-    fn follow(&mut self, key: u64, actions: Vec<CoordinatorAction>) {
+    pub(super) fn follow(&mut self, key: u64, actions: Vec<CoordinatorAction>) {
         for action in actions {
             let Some(offer) = self.turns.get(&key).and_then(Turn::offer) else {
                 return;
@@ -700,8 +733,22 @@ impl Coordinator {
         }
     }
 
+    /// What the journal has the end of need not stay in the stream.
+    pub(super) fn follow_journal(&mut self) {
+        let new = self.journal.catch_up();
+        for attempt in new.over {
+            for subject in self.subjects.remove(&attempt).unwrap_or_default() {
+                self.remover.subject(subject);
+            }
+        }
+        for task in new.local {
+            self.give_up(&task);
+        }
+    }
+
     fn tick(&mut self) {
         self.watch_link();
+        self.follow_journal();
         let (now, mut due, mut restarted) = (self.now(), Vec::new(), Vec::new());
         {
             let hosts = lock(&self.hosts);
@@ -754,19 +801,20 @@ impl Coordinator {
 
     // What hosts report.
 
-    async fn handle_message(&mut self, message: Message) {
-        let payload = message.payload.clone();
-        if let Ok((from, rest)) = decode::<FromHost>(&payload) {
-            let bytes = payload.slice_ref(rest);
-            self.handle_report(from, bytes);
+    fn handle_message(&mut self, incoming: &Incoming) {
+        let Some((from, bytes)) = read_message(&incoming.message.payload) else {
+            return;
+        };
+        if attempt_of(&from).is_some_and(|attempt| self.tokens.contains_key(&attempt.token)) {
+            self.handle_report(from, bytes, incoming.sequence);
+        } else {
+            self.handle_foreign(from, bytes, incoming.sequence);
         }
-        // If the acknowledgement gets lost, the message comes again and is recognised.
-        let _ = message.ack().await;
     }
 
-    fn handle_report(&mut self, from: FromHost, bytes: Bytes) {
+    pub(super) fn handle_report(&mut self, from: FromHost, bytes: Bytes, sequence: u64) {
         let Some(attempt) = attempt_of(&from) else { return };
-        // Of an attempt that is over, or of a coordinator before this one: refused.
+        // Of an attempt that is over: refused.
         let Some(key) = self.tokens.get(&attempt.token).copied() else {
             return;
         };
@@ -785,7 +833,12 @@ impl Coordinator {
                     bytes,
                 });
             }
-            FromHost::Request { number, request, .. } => self.request(key, number, request),
+            FromHost::Request { number, request, .. } => {
+                if number > turn.last_request {
+                    turn.last_request = number;
+                    self.request(key, number, request, sequence);
+                }
+            }
             FromHost::Exited {
                 exit,
                 killed_leftovers,
@@ -853,12 +906,7 @@ impl Coordinator {
                 // What the store seemed to have is gone.
                 self.shared.store.forget_known();
                 let (facts, stdin) = (turn.facts.clone(), turn.ready.take().map(|ready| ready.stdin));
-                let prompt = turn
-                    .command
-                    .env_set
-                    .iter()
-                    .find(|(name, _)| name == OsStr::new("WAVECREW_PROMPT_FILE"))
-                    .map(|(_, value)| PathBuf::from(value));
+                let prompt = turn.command.prompt_file();
                 self.put_back(key, Duration::ZERO);
                 if let Some(turn) = self.turns.get_mut(&key) {
                     turn.stage = Stage::Preparing;
@@ -921,27 +969,22 @@ impl Coordinator {
     }
 
     /// A command of the worker: carried out here, where its token is compared.
-    fn request(&self, key: u64, number: u64, request: serde_json::Value) {
+    fn request(&self, key: u64, number: u64, request: serde_json::Value, sequence: u64) {
         let Some(turn) = self.turns.get(&key) else { return };
         let Some(offer) = turn.offer() else { return };
         let (token, news) = (offer.token.token.clone(), self.shared.news.clone());
-        let env = turn.command.env_set.clone();
+        let (env, request, remover) = (
+            turn.command.env_set.clone(),
+            turn.map_json(request),
+            self.remover.clone(),
+        );
         tokio::task::spawn_blocking(move || {
-            let variable = |name: &str| {
-                let found = env.iter().find(|(known, _)| known == OsStr::new(name))?;
-                found.1.to_str().map(str::to_owned)
-            };
-            let reply = serde_json::from_value::<RelayRequest>(request)
-                .map_err(|error| error.to_string())
-                .and_then(|request| {
-                    let who = Identity::from_variables(variable).map_err(|error| error.to_string())?;
-                    let commands = WorkerCommands::open(who).map_err(|error| error.to_string())?;
-                    Ok(commands.answer(request))
-                });
-            let reply = reply.unwrap_or_else(|message| RelayReply::Refused {
-                message,
-                help: String::new(),
-            });
+            let is_report = is_report(&request);
+            let reply = carry_out(&env, request, Waiting::ForPerson);
+            if !is_report {
+                // Whoever continues the run must not do it twice. A report it must find.
+                remover.message(sequence);
+            }
             let _ = news.send(News::Answered {
                 key,
                 token,
@@ -965,11 +1008,61 @@ impl Coordinator {
                 Ok(None) | Err(_) => break,
             }
         }
+        if !self.turns.values().any(|turn| turn.offer().is_some()) {
+            // The run has ended in order: nobody has to find anything.
+            purge(&self.result_stream, &self.names.results_of_run(&self.run)).await;
+        }
         let _ = tokio::time::timeout(FAREWELL, self.connection.client.flush()).await;
     }
 }
 
-fn attempt_of(from: &FromHost) -> Option<&AttemptToken> {
+/// Whether a command may wait for a person.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waiting {
+    ForPerson,
+    No,
+}
+
+fn is_report(request: &serde_json::Value) -> bool {
+    matches!(
+        serde_json::from_value::<RelayRequest>(request.clone()),
+        Ok(RelayRequest::Report { .. })
+    )
+}
+
+/// Carries out a command of a worker with this environment.
+pub(super) fn carry_out(
+    env: &[(OsString, OsString)],
+    request: serde_json::Value,
+    waiting: Waiting,
+) -> RelayReply {
+    let variable = |name: &str| {
+        let found = env.iter().find(|(known, _)| known == OsStr::new(name))?;
+        found.1.to_str().map(str::to_owned)
+    };
+    let reply = serde_json::from_value::<RelayRequest>(request)
+        .map_err(|error| error.to_string())
+        .and_then(|request| {
+            if waiting == Waiting::No && matches!(request, RelayRequest::Ask { .. }) {
+                return Err("the run was continued by another process; ask again".to_owned());
+            }
+            let who = Identity::from_variables(variable).map_err(|error| error.to_string())?;
+            let commands = WorkerCommands::open(who).map_err(|error| error.to_string())?;
+            Ok(commands.answer(request))
+        });
+    reply.unwrap_or_else(|message| RelayReply::Refused {
+        message,
+        help: String::new(),
+    })
+}
+
+pub(super) fn read_message(payload: &Bytes) -> Option<(FromHost, Bytes)> {
+    let (from, rest) = decode::<FromHost>(payload).ok()?;
+    let bytes = payload.slice_ref(rest);
+    Some((from, bytes))
+}
+
+pub(super) fn attempt_of(from: &FromHost) -> Option<&AttemptToken> {
     match from {
         FromHost::Accepted { attempt, .. }
         | FromHost::Refused { attempt, .. }

@@ -2,8 +2,9 @@
 
 use super::pipes::Work;
 use crate::git::GitState;
+use crate::path_map::PathMap;
 use crate::task::{Root, StdinSource};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -39,6 +40,19 @@ pub(super) struct Turn {
     pub file_tries: u32,
     /// The person was told that no host fits.
     pub told: bool,
+    /// From the paths of the coordinator that began the turn to those of this one, if they differ.
+    pub map: PathMap,
+    /// The number of the worker's last command. One that comes again is not carried out again.
+    pub last_request: u64,
+}
+
+impl CommandLine {
+    /// The file with the worker's message.
+    pub fn prompt_file(&self) -> Option<PathBuf> {
+        let mut variables = self.env_set.iter();
+        let found = variables.find(|(name, _)| name == OsStr::new("WAVECREW_PROMPT_FILE"));
+        found.map(|(_, value)| PathBuf::from(value))
+    }
 }
 
 /// How far a turn is.
@@ -90,6 +104,14 @@ pub(super) enum Ended {
 }
 
 impl Turn {
+    /// A command of the worker with this coordinator's paths.
+    pub fn map_json(&self, value: serde_json::Value) -> serde_json::Value {
+        if self.map == PathMap::default() {
+            return value;
+        }
+        serde_json::from_str(&self.map.text(&value.to_string())).unwrap_or(value)
+    }
+
     pub fn offer(&self) -> Option<&Offer> {
         match &self.stage {
             Stage::Preparing | Stage::Waiting { .. } => None,

@@ -148,6 +148,7 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
     let boot = random_name().map_err(|error| HostError::Store(error.to_string()))?[..12].to_owned();
     let context = Arc::new(HostContext {
         host: settings.name.clone(),
+        boot: boot.clone(),
         names: names.clone(),
         jetstream: connection.jetstream.clone(),
         buckets: buckets.clone(),
@@ -524,10 +525,10 @@ impl Host {
     }
 
     fn refuse(&self, wire: &WireTurn, reason: Refusal) {
-        let subject = self
-            .context
-            .names
-            .from_host(&self.context.host, &wire.attempt.run);
+        let subject =
+            self.context
+                .names
+                .from_host(&self.context.host, &wire.attempt.run, &wire.attempt.token);
         let id = format!("{}-refused", wire.attempt.token);
         let message = FromHost::Refused {
             attempt: wire.attempt.clone(),

@@ -8,7 +8,7 @@ use crate::mail;
 use crate::objects::ObjectReader;
 use crate::path_map::PathMap;
 use crate::setup::Buckets;
-use crate::task::{Details, StdinSource};
+use crate::task::{Details, StdinSource, TurnAtHost};
 use async_nats::jetstream;
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -45,6 +45,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(3);
 /// What all turns of a host share.
 pub(super) struct HostContext {
     pub host: String,
+    pub boot: String,
     pub names: Names,
     pub jetstream: jetstream::Context,
     pub buckets: Buckets,
@@ -74,7 +75,7 @@ struct Outbox {
 impl Outbox {
     fn start(context: &HostContext, attempt: &AttemptToken) -> (Self, tokio::task::JoinHandle<()>) {
         let (queue, mut messages) = channel::<Vec<u8>>(OUTBOX);
-        let subject = context.names.from_host(&context.host, &attempt.run);
+        let subject = (context.names).from_host(&context.host, &attempt.run, &attempt.token);
         let (jetstream, token) = (context.jetstream.clone(), attempt.token.clone());
         let task = tokio::spawn(async move {
             let mut number = 0_u64;
@@ -131,6 +132,14 @@ pub(super) async fn run(
     };
     let how = match keeper.news.recv().await {
         Some(LeaseNews::Held) => {
+            let accepted = FromHost::Accepted {
+                attempt: attempt.clone(),
+                turn: wire.turn,
+                host: context.host.clone(),
+                boot: context.boot.clone(),
+                details: serde_json::to_value(TurnAtHost::from(&details)).unwrap_or_default(),
+            };
+            outbox.send(&accepted, b"").await;
             let mut turn = RunningTurn {
                 context: &context,
                 slot: &slot,
@@ -166,7 +175,7 @@ pub(super) async fn run(
                 Err(Failed::Lost) => {
                     // Nobody may be there to read it.
                     sending.abort();
-                    let subject = context.names.from_host(&context.host, &attempt.run);
+                    let subject = (context.names).from_host(&context.host, &attempt.run, &attempt.token);
                     let payload = encode(
                         &FromHost::Lost {
                             attempt: attempt.clone(),

@@ -8,6 +8,7 @@ mod places;
 
 pub use places::trust_repository;
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -101,7 +102,18 @@ pub fn git_command(folder: &Path, args: &[&str]) -> Command {
 /// Runs git to its end, detached: when the guardian is killed, the coordinator ends its descendants, and this git is not a
 /// worker's.
 pub fn git_output(mut command: Command) -> io::Result<Output> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdout(Stdio::piped());
+    run_detached(command)
+}
+
+/// Like [`git_output`], with the output in a file, which may be where git itself must not write.
+pub fn git_output_to(mut command: Command, file: File) -> io::Result<Output> {
+    command.stdout(file);
+    run_detached(command)
+}
+
+fn run_detached(mut command: Command) -> io::Result<Output> {
+    command.stderr(Stdio::piped());
     let folder = command.get_current_dir().unwrap_or(Path::new("."));
     let places = places::writable(folder);
     let spawn = || spawn_confined_by_landlock(&mut command, &places);

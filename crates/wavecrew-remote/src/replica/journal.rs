@@ -16,6 +16,8 @@ use crate::names::Names;
 pub(super) const COORDINATOR: &str = "Wavecrew-Coordinator";
 /// Bytes in one message: well below the 1 MB that a server accepts by default.
 const PIECE: usize = 512 * 1024;
+/// The header of a message that says how long the journal is: what came after that is cut off.
+const LENGTH: &str = "Wavecrew-Length";
 
 pub(super) struct JournalStream {
     context: jetstream::Context,
@@ -73,16 +75,16 @@ impl JournalStream {
     }
 
     /// Writes a message after the last one, so that the coordinator before cannot write any more, and reads all before it.
-    pub(super) async fn take_over(&mut self) -> Result<Vec<u8>, ReplicaError> {
+    pub(super) async fn take_over(&mut self) -> Result<(Vec<u8>, Option<String>), ReplicaError> {
         loop {
             let before = self.last_holder().await?;
-            match self.publish(&[]).await {
+            match self.publish(&[], None).await {
                 Ok(()) => {
-                    return if before.is_some() {
-                        self.read().await
-                    } else {
-                        Ok(Vec::new())
+                    let bytes = match before {
+                        Some(_) => self.read().await?,
+                        None => Vec::new(),
                     };
+                    return Ok((bytes, before));
                 }
                 // The one before has written in between: it is allowed to, until now.
                 Err(PublishFailure::TakenOver(_)) => {}
@@ -93,18 +95,26 @@ impl JournalStream {
 
     pub(super) async fn append(&mut self, bytes: &[u8]) -> Result<(), ReplicaError> {
         for piece in bytes.chunks(PIECE) {
-            let published = self.publish(piece).await;
+            let published = self.publish(piece, None).await;
             published.map_err(|failure| failure.of(&self.run))?;
         }
         Ok(())
     }
 
-    async fn publish(&mut self, bytes: &[u8]) -> Result<(), PublishFailure> {
+    pub(super) async fn cut(&mut self, length: u64) -> Result<(), ReplicaError> {
+        let published = self.publish(&[], Some(length)).await;
+        published.map_err(|failure| failure.of(&self.run))
+    }
+
+    async fn publish(&mut self, bytes: &[u8], length: Option<u64>) -> Result<(), PublishFailure> {
         self.sent += 1;
         let id = format!("{}-{}", self.nonce, self.sent);
-        let message = PublishMessage::build()
+        let mut message = PublishMessage::build()
             .payload(bytes.to_owned().into())
             .header(COORDINATOR, self.holder.as_str());
+        if let Some(length) = length {
+            message = message.header(LENGTH, length.to_string().as_str());
+        }
         self.last = publish_after(
             &self.context,
             &self.stream,
@@ -149,6 +159,13 @@ impl JournalStream {
                 };
                 let Ok(info) = message.info() else { break };
                 read_up_to = info.stream_sequence;
+                let length = message
+                    .headers
+                    .as_ref()
+                    .and_then(|headers| header(headers, LENGTH));
+                if let Some(length) = length.and_then(|length| length.parse().ok()) {
+                    bytes.truncate(length);
+                }
                 bytes.extend_from_slice(&message.payload);
             }
         }

@@ -88,6 +88,8 @@ pub struct Restored {
     /// The bytes of `journal.ndjson`.
     pub journal: Vec<u8>,
     pub files: Vec<SessionFile>,
+    /// Who wrote it before.
+    pub holder: Option<String>,
 }
 
 /// Why somebody waits.
@@ -127,6 +129,7 @@ type Reply = blocking::Sender<Result<(), ReplicaError>>;
 
 enum Command {
     Append(Vec<u8>),
+    Cut(u64),
     Files(Vec<SessionFile>),
 }
 
@@ -187,6 +190,11 @@ impl Replica {
     /// Adds bytes to the journal and waits until they are stored.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), ReplicaError> {
         self.call(Command::Append(bytes.to_owned()))
+    }
+
+    /// The journal ends after this many bytes: the rest was torn and is not part of it.
+    pub fn cut(&mut self, length: u64) -> Result<(), ReplicaError> {
+        self.call(Command::Cut(length))
     }
 
     /// Replaces the session's files and waits until they are stored. Pieces that are there already do not travel.
@@ -270,6 +278,7 @@ async fn serve(
         while let Some((command, reply)) = queue.recv().await {
             let done = match command {
                 Command::Append(bytes) => journal.append(&bytes).await,
+                Command::Cut(length) => journal.cut(length).await,
                 Command::Files(all) => files.put(all).await,
             };
             if let Err(ReplicaError::TakenOver { by, .. }) = &done {
@@ -315,19 +324,20 @@ async fn acquire(
     };
     let lock = Lock::acquire(bucket, settings, lost.clone(), waiting).await?;
     let taken = async {
-        let bytes = journal.take_over().await?;
+        let (bytes, holder) = journal.take_over().await?;
         let mut files = Files::open(&connection, &names, settings).await?;
         let found = files.read().await?;
-        Ok((bytes, files, found))
+        Ok((bytes, holder, files, found))
     };
     match taken.await {
-        Ok((bytes, files, found)) => Ok((
+        Ok((bytes, holder, files, found)) => Ok((
             journal,
             files,
             lock,
             Restored {
                 journal: bytes,
                 files: found,
+                holder,
             },
         )),
         Err(error) => {

@@ -131,8 +131,20 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FromHost {
-    /// The host holds the lease and prepares the files.
-    Accepted { attempt: AttemptToken, turn: u32 },
+    /// The host holds the lease and prepares the files. Says all that a coordinator must know that continues the run of
+    /// another one.
+    Accepted {
+        attempt: AttemptToken,
+        turn: u32,
+        #[serde(default)]
+        host: String,
+        /// As in [`HostAnnouncement`].
+        #[serde(default)]
+        boot: String,
+        /// Of [`Turn::details`] what is needed to bring its files back.
+        #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+        details: serde_json::Value,
+    },
     /// It does not take the turn. The attempt has not begun.
     Refused {
         attempt: AttemptToken,

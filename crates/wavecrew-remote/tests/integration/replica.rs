@@ -69,6 +69,22 @@ fn another_machine_finds_the_journal_and_the_files() {
 }
 
 #[test]
+fn a_torn_end_is_cut_off() {
+    let Some(server) = NatsServer::start() else { return };
+    let mut first = begin(&server, "one");
+    first.append(b"whole\ntor").unwrap();
+    drop(first);
+    let (mut second, found) = resume(&server, "two").unwrap();
+    assert_eq!(found.journal, b"whole\ntor");
+    assert_eq!(found.holder.as_deref(), Some("one"));
+    second.cut(6).unwrap();
+    second.append(b"more\n").unwrap();
+    drop(second);
+    let (_third, found) = resume(&server, "three").unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.journal), "whole\nmore\n");
+}
+
+#[test]
 fn two_coordinators_cannot_hold_a_session_at_once() {
     let Some(server) = NatsServer::start() else { return };
     let mut first = begin(&server, "`wavecrew run` on one");

@@ -210,6 +210,9 @@ impl<'a> Driver<'a> {
                 return Err(error);
             }
         };
+        if let Some((place, _)) = &elsewhere {
+            session.drop_recovered(|task, attempt| place.continues(task, attempt));
+        }
         if !sandbox.protects_session() {
             // A run without a copy is better than none.
             let _ = session.journal.keep_copy();

@@ -28,7 +28,7 @@ impl Driver<'_> {
         let browser_edits = std::mem::take(&mut self.edits_in_browser);
         let table = self.table.stop();
         self.packed_files.flush();
-        self.places.shutdown().await;
+        self.places.shutdown(outcome.is_err()).await;
         end_all_descendants();
         // Now nobody is left who could change it.
         let _ = self.session.journal.restore_if_changed();

@@ -36,11 +36,17 @@ impl Place for Guardian {
 
 /// A place on other machines.
 pub trait RemotePlace: Place {
-    /// Whether a worker of this kind could start there at once.
-    fn has_room(&self, wanted: &Wanted) -> bool;
+    /// Whether this worker could start there at once, or is there already.
+    fn has_room(&self, facts: &WorkerFacts) -> bool;
+
+    /// Whether an earlier run of the session left this attempt there, and the next attempt of the task will get its result.
+    fn continues(&self, task: &str, attempt: u32) -> bool;
 
     /// Ends everything there and waits until it is known to be over.
     fn shutdown(self: Box<Self>);
+
+    /// Lets go of everything, as if this process had been killed: whoever continues the session finds it.
+    fn abandon(self: Box<Self>);
 }
 
 /// What a host must offer for a worker.
@@ -155,7 +161,7 @@ impl Places {
             let away = match wanted {
                 Where::Local => false,
                 Where::Remote => true,
-                Where::Any => place.has_room(&facts.wanted),
+                Where::Any => place.has_room(&facts),
             };
             if away {
                 self.away.insert(key);
@@ -182,10 +188,12 @@ impl Places {
         self.away.remove(&key);
     }
 
-    pub async fn shutdown(self) {
+    /// Ends what runs. After a failure, what runs elsewhere goes on for whoever continues the session.
+    pub async fn shutdown(self, failed: bool) {
         if let Some((place, _)) = self.elsewhere {
             // It waits for others; the guardian's workers need not.
-            let _ = tokio::join!(async { place.shutdown() }, self.guardian.shutdown());
+            let end = async { if failed { place.abandon() } else { place.shutdown() } };
+            let _ = tokio::join!(end, self.guardian.shutdown());
         } else {
             self.guardian.shutdown().await;
         }

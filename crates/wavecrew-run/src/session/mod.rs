@@ -172,6 +172,11 @@ impl OpenSession {
         self.journal.set_replica(replica);
     }
 
+    /// Bytes of whole lines in the journal.
+    pub fn journal_len(&self) -> u64 {
+        self.journal.len_bytes()
+    }
+
     /// The table, if a person edited it since the last run.
     pub fn table_edit(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
         match &mut self.table {
@@ -202,6 +207,12 @@ impl OpenSession {
 
     pub(crate) fn take_table(&mut self) -> TableFile {
         self.table.take().expect("a session is run once")
+    }
+
+    /// Forgets recovered reports of attempts that count otherwise.
+    pub(crate) fn drop_recovered(&mut self, counts_otherwise: impl Fn(&str, u32) -> bool) {
+        self.recovered
+            .retain(|report| !counts_otherwise(&report.task, report.attempt));
     }
 
     pub(crate) fn take_recovered(&mut self) -> Vec<RecoveredReport> {

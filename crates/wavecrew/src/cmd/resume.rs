@@ -36,7 +36,7 @@ impl Args {
     pub fn run(&self, global: &Global) -> Result<Exit, Failure> {
         let launch = Launch::new(&self.flags, global)?;
         let dir = match &self.session {
-            Some(name) => session_view::find(name)?,
+            Some(name) => launch.find_session(name)?,
             None => session_view::to_continue(|_| true)?,
         };
         if !self.dry_run && control::send(&dir, ControlSignal::Resume, WAIT)? {

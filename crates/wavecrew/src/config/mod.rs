@@ -5,7 +5,7 @@ mod sandbox;
 mod spending;
 mod verify;
 
-pub use remote::RemoteConfig;
+pub use remote::{JournalFlag, RemoteConfig};
 pub use spending::Spending;
 pub use verify::Verify;
 

@@ -1,13 +1,14 @@
 //! `[remote]` and `[[place]]`: workers on other machines.
 
 use super::Reader;
+use clap::ValueEnum;
 use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wavecrew_remote::connect::ConnectionSettings;
 use wavecrew_run::place::{PlaceRule, Where};
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "nats",
     "credentials",
     "user",
@@ -23,8 +24,18 @@ const KEYS: [&str; 15] = [
     "env",
     "include",
     "lease_seconds",
+    "journal",
 ];
 const PLACE_KEYS: [&str; 4] = ["role", "agent", "on", "label"];
+
+/// Where a session has its journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum JournalFlag {
+    /// In the session folder only
+    Local,
+    /// Also on NATS, so that another machine can continue the session
+    Nats,
+}
 
 /// What the file says about other machines.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,6 +50,8 @@ pub struct RemoteConfig {
     /// Patterns of ignored files that travel.
     pub include: Vec<String>,
     pub lease_seconds: Option<u32>,
+    /// Where journals of new sessions are written.
+    pub journal: Option<JournalFlag>,
     pub rules: Vec<PlaceRule>,
 }
 
@@ -71,6 +84,7 @@ impl RemoteConfig {
                 "env" => self.env = reader.list(name, value),
                 "include" => self.include = reader.list(name, value),
                 "lease_seconds" => self.lease_seconds = reader.number(name, value),
+                "journal" => self.journal = journal(name, value, reader),
                 unknown => reader.unknown(key, unknown, " in [remote]", &KEYS),
             }
         }
@@ -119,6 +133,16 @@ fn rule(table: &DeTable<'_>, span: std::ops::Range<usize>, reader: &mut Reader<'
         ),
     }
     rule
+}
+
+fn journal(name: &str, value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> Option<JournalFlag> {
+    let text = reader.text(name, value)?;
+    let journal = JournalFlag::from_str(&text, false).ok();
+    if journal.is_none() {
+        let problem = format!("`{name}` cannot be `{text}`");
+        reader.problem(value.span(), problem, Some("one of: local, nats".into()));
+    }
+    journal
 }
 
 fn path(name: &str, value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> Option<PathBuf> {

@@ -10,6 +10,7 @@ mod drive;
 mod flags;
 pub mod isolation;
 pub mod issues;
+mod journal_copy;
 mod questions;
 pub mod record;
 mod remote;
@@ -63,6 +64,16 @@ impl<'a> Launch<'a> {
         })
     }
 
+    /// The session to continue: of this project's folder, or one whose copy NATS has.
+    pub fn find_session(&self, name: &str) -> Result<SessionDir, Failure> {
+        match session_view::find(name) {
+            Err(Failure::BadInput { .. }) if self.has_server() && !session_view::is_known(name) => {
+                self.fetch_session(name)
+            }
+            found => found,
+        }
+    }
+
     /// With --apply, copies the kept tests of a completed session into the project.
     fn apply_tests(&self, dir: &SessionDir, exit: Exit, target: &TargetArgs) -> Result<Exit, Failure> {
         if exit == Exit::Done && target.testing.apply {
@@ -78,7 +89,10 @@ pub fn run(target: &TargetArgs, args: &RunArgs, global: &Global) -> Result<Exit,
     let Some(name) = &args.continued else {
         return launch.start(target);
     };
-    let dir = find_continued(target, name.as_deref())?;
+    let dir = match name.as_deref().filter(|_| launch.has_server()) {
+        Some(name) => launch.find_session(name)?,
+        None => find_continued(target, name.as_deref())?,
+    };
     if !args.dry_run {
         apply::raise_targets(&dir, &target.testing)?;
     }

@@ -1,6 +1,6 @@
 //! Workers on other machines: the flags and settings of a run become a place for its workers.
 
-use crate::config::{Config, RemoteConfig};
+use crate::config::{Config, JournalFlag, RemoteConfig};
 use crate::exit::Failure;
 use clap::ValueEnum;
 use std::path::Path;
@@ -25,6 +25,9 @@ pub struct RemoteFlags {
     /// Where workers run [default: any with --nats, else local]
     #[arg(long, value_name = "WHERE", help_heading = super::flags::RUNNING, hide_short_help = true)]
     pub place: Option<PlaceFlag>,
+    /// Where the journal is written: `nats` lets another machine continue the session [default: local]
+    #[arg(long, value_name = "WHERE", help_heading = super::flags::RUNNING, hide_short_help = true)]
+    pub journal: Option<JournalFlag>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -120,10 +123,7 @@ fn settings(
     }
     let settings = RemoteSettings {
         connection,
-        project: remote
-            .project
-            .clone()
-            .unwrap_or_else(|| DEFAULT_PROJECT.to_owned()),
+        project: project_name(remote),
         env: remote.env.clone(),
         include: remote.include.clone(),
         terms: terms(remote),
@@ -150,7 +150,15 @@ pub fn identity() -> Result<Identity, Failure> {
     })
 }
 
-fn terms(config: &RemoteConfig) -> Terms {
+/// The name under which hosts serve the project.
+pub fn project_name(config: &RemoteConfig) -> String {
+    config
+        .project
+        .clone()
+        .unwrap_or_else(|| DEFAULT_PROJECT.to_owned())
+}
+
+pub fn terms(config: &RemoteConfig) -> Terms {
     let terms = Terms::default();
     match config.lease_seconds {
         Some(seconds) => Terms {

@@ -33,12 +33,16 @@ impl Launch<'_> {
             flags,
             global,
         } = self;
+        let copy = self.continue_copy(&dir.read_info()?)?;
         let info = dir.read_info()?;
         let mut team = find_team::own(&info.team)?;
         if let Some((team, scope)) = team.as_mut().zip(Scope::read(dir.path()).ok()) {
             scope.add_parts_to(team);
         }
         let (mut session, ledger) = OpenSession::resume(project, dir, &holder(), team)?;
+        if let Some(copy) = copy {
+            copy.attach(&mut session)?;
+        }
         session.log_bytes = config.limits.log_bytes;
         if !resume_options.dry_run {
             testing_setup::set_up(&mut session, &ledger, global)?;

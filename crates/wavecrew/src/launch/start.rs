@@ -81,6 +81,7 @@ impl Launch<'_> {
         session.log_bytes = config.limits.log_bytes;
         isolation::save(&mut session.info, flags.isolation);
         session.dir.write_info(&session.info)?;
+        self.begin_copy(&mut session)?;
         if let Some(file) = &record {
             record::begin(file, &mut session)?;
         }

@@ -72,6 +72,11 @@ pub fn find(name: &str) -> Result<SessionDir, Failure> {
     }
 }
 
+/// Whether a name means a session of this project.
+pub fn is_known(name: &str) -> bool {
+    candidates(name).is_ok()
+}
+
 fn open(id: &str) -> Result<SessionDir, Failure> {
     Ok(SessionDir::open(Path::new(PROJECT), id)?)
 }

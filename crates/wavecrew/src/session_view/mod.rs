@@ -4,7 +4,7 @@ mod dry_run;
 mod find;
 
 pub use dry_run::print_dry_run;
-pub use find::{SessionArg, find, latest, latest_unfinished, to_continue};
+pub use find::{SessionArg, find, is_known, latest, latest_unfinished, to_continue};
 
 use crate::{hint, project};
 use wavecrew_core::engine::Ledger;

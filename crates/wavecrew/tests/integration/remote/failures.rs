@@ -97,16 +97,69 @@ fn a_cluster_loses_its_leader_without_anyone_noticing() {
     assert_eq!(sandbox.text("by-A.txt"), "1\n");
 }
 
+/// The flags that continue a run on hosts.
+fn more(nats: &NatsServer) -> String {
+    format!("--agent command:./agent.sh --nats {} --place remote", nats.url())
+}
+
+/// How often a host started a task.
+fn starts(host: &Host, task: &str) -> usize {
+    host.said().matches(&format!("[START] {task}")).count()
+}
+
 #[test]
-fn a_killed_coordinator_continues() {
+fn a_turn_that_ended_without_a_coordinator_does_not_run_again() {
     let Some(nats) = NatsServer::start() else { return };
-    let _host = Host::start(&nats, "h1", "--slots 2");
+    let host = Host::start(&nats, "h1", "--slots 2");
     let (sandbox, gate) = gated();
     let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
     wait_for_spawn(&sandbox, "A", "h1");
     drop(run.kill());
     open(&gate);
-    let more = format!("--agent command:./agent.sh --nats {} --place remote", nats.url());
-    sandbox.resume_with(&more).ok();
+    wait_until("the end of the turn", || host.said().contains("[END] A"));
+    let said = sandbox.resume_with(&*more(&nats)).ok();
     assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
+    assert_eq!(starts(&host, "A"), 1, "{said}\n{}", host.said());
+    assert_eq!(sandbox.text("by-A.txt"), "1\n");
+    let log = sandbox.wavecrew("logs A").ok();
+    assert!(log.contains("attempt 1 on h1"), "{log}");
+}
+
+#[test]
+fn a_turn_that_goes_on_without_a_coordinator_is_continued() {
+    let Some(nats) = NatsServer::start() else { return };
+    let host = Host::start(&nats, "h1", "--slots 2");
+    let (sandbox, gate) = gated();
+    // It reports by a command, which waits for an answer of the run.
+    let report = "[ $WAVECREW_TASK = B ] || wavecrew report '{\"id\": \"A\", \"status\": \"completed\", \"findings\": \"by command\"}'\n";
+    sandbox.write("work.sh", sandbox.text("work.sh") + report);
+    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
+    wait_for_spawn(&sandbox, "A", "h1");
+    drop(run.kill());
+    let id = sandbox.session_id();
+    let continued = sandbox.spawn(&mut sandbox.command(&*format!("resume {id} {}", more(&nats))));
+    continued.wait_for_output("A was not run again");
+    open(&gate);
+    continued.wait().ok();
+    assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
+    assert_eq!(starts(&host, "A"), 1, "{}", host.said());
+    assert_eq!(sandbox.text("by-A.txt"), "1\n");
+    sandbox.expect_cell("A", "findings", "by command");
+}
+
+#[test]
+fn a_turn_whose_row_was_edited_runs_again() {
+    let Some(nats) = NatsServer::start() else { return };
+    let host = Host::start(&nats, "h1", "--slots 2");
+    let (sandbox, gate) = gated();
+    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
+    wait_for_spawn(&sandbox, "A", "h1");
+    drop(run.kill());
+    let table = sandbox.in_session("tasks.csv");
+    let text = std::fs::read_to_string(&table).unwrap();
+    std::fs::write(&table, text.replace("do a", "do something else")).unwrap();
+    open(&gate);
+    sandbox.resume_with(&*more(&nats)).ok();
+    assert_eq!(starts(&host, "A"), 2, "{}", host.said());
+    assert_eq!(sandbox.text("by-A.txt"), "2\n");
 }

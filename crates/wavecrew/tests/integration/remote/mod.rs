@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod failures;
+mod journal;
 mod trust;
 mod work;
 

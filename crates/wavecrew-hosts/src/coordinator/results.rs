@@ -1,0 +1,168 @@
+//! The messages of hosts to one run, in order, from the first that is still there. None is acknowledged: they stay in the stream
+//! until the journal has what follows from them, and are removed then.
+
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
+use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::{self, Message};
+use futures_util::StreamExt;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{sleep, timeout};
+
+/// Between two attempts to read.
+const RETRY: Duration = Duration::from_millis(500);
+/// How long a call may take.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+
+/// A message of a host.
+pub(super) struct Incoming {
+    pub message: Message,
+    pub sequence: u64,
+}
+
+pub(super) struct Results {
+    stream: Stream,
+    filter: String,
+    messages: Option<Ordered>,
+    /// The last message that was read. What comes again is left out.
+    last: u64,
+}
+
+impl Results {
+    pub async fn open(context: &jetstream::Context, stream: &str, filter: String) -> Option<Self> {
+        let stream = context.get_stream(stream).await.ok()?;
+        Some(Self {
+            stream,
+            filter,
+            messages: None,
+            last: 0,
+        })
+    }
+
+    pub fn stream(&self) -> Stream {
+        self.stream.clone()
+    }
+
+    /// What is there already.
+    pub async fn stored(&mut self) -> Vec<Incoming> {
+        let mut found = Vec::new();
+        let mut left = self.connect().await;
+        while left > 0 {
+            let incoming = self.next().await;
+            left = incoming.message.info().map_or(0, |info| info.pending);
+            found.push(incoming);
+        }
+        found
+    }
+
+    /// All that follow, as long as somebody reads them.
+    pub fn follow(mut self) -> UnboundedReceiver<Incoming> {
+        let (sender, receiver) = unbounded_channel();
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    incoming = self.next() => {
+                        if sender.send(incoming).is_err() {
+                            return;
+                        }
+                    }
+                    () = sender.closed() => return,
+                }
+            }
+        });
+        receiver
+    }
+
+    /// The next message. Waits while there is none, and while NATS is away.
+    async fn next(&mut self) -> Incoming {
+        loop {
+            let Some(messages) = &mut self.messages else {
+                self.connect().await;
+                continue;
+            };
+            match messages.next().await {
+                Some(Ok(message)) => {
+                    let Ok(sequence) = message.info().map(|info| info.stream_sequence) else {
+                        continue;
+                    };
+                    if sequence > self.last {
+                        self.last = sequence;
+                        return Incoming { message, sequence };
+                    }
+                }
+                Some(Err(_)) | None => {
+                    self.messages = None;
+                    sleep(RETRY).await;
+                }
+            }
+        }
+    }
+
+    /// Begins to read after the last message. Returns how many there are.
+    async fn connect(&mut self) -> u64 {
+        loop {
+            let config = OrderedConfig {
+                filter_subject: self.filter.clone(),
+                deliver_policy: DeliverPolicy::ByStartSequence {
+                    start_sequence: self.last + 1,
+                },
+                ..OrderedConfig::default()
+            };
+            let opened = async {
+                let consumer = self.stream.create_consumer(config).await.ok()?;
+                let pending = consumer.cached_info().num_pending;
+                Some((consumer.messages().await.ok()?, pending))
+            };
+            if let Ok(Some((messages, pending))) = timeout(ANSWERED_WITHIN, opened).await {
+                self.messages = Some(messages);
+                return pending;
+            }
+            sleep(RETRY).await;
+        }
+    }
+}
+
+/// Removes what is no longer needed, one after the other. What stays by accident ends with its age.
+#[derive(Clone)]
+pub(super) struct Remover {
+    queue: UnboundedSender<Unneeded>,
+}
+
+enum Unneeded {
+    Subject(String),
+    Message(u64),
+}
+
+impl Remover {
+    pub fn start(stream: Stream) -> Self {
+        let (queue, queued) = unbounded_channel();
+        tokio::spawn(remove(stream, queued));
+        Self { queue }
+    }
+
+    pub fn subject(&self, subject: String) {
+        // The task ends with the run.
+        let _ = self.queue.send(Unneeded::Subject(subject));
+    }
+
+    pub fn message(&self, sequence: u64) {
+        let _ = self.queue.send(Unneeded::Message(sequence));
+    }
+}
+
+async fn remove(stream: Stream, mut queued: UnboundedReceiver<Unneeded>) {
+    while let Some(unneeded) = queued.recv().await {
+        match unneeded {
+            Unneeded::Subject(subject) => purge(&stream, &subject).await,
+            Unneeded::Message(sequence) => {
+                let _ = timeout(ANSWERED_WITHIN, stream.delete_message(sequence)).await;
+            }
+        }
+    }
+}
+
+/// Removes all messages of a subject.
+pub(super) async fn purge(stream: &Stream, subject: &str) {
+    let _ = timeout(ANSWERED_WITHIN, stream.purge().filter(subject)).await;
+}
