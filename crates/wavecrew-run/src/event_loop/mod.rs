@@ -36,13 +36,14 @@ use shared_pools::SharedPools;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use wavecrew_agents::{Agent, AgentSettings, Pools, Redactor};
 use wavecrew_core::engine::{Engine, GivenAnswer, Input, Ledger, MergeOutcome, Notice, Question, WorkerId};
 use wavecrew_core::event::RunOutcome;
 use wavecrew_process::guardian::{Containment, Guardian, GuardianCommand, USER_NAMESPACE};
-use wavecrew_process::{ProcessError, check_open_files_limit};
+use wavecrew_process::sandbox::Support;
+use wavecrew_process::{GuardianEvent, ProcessError, check_open_files_limit};
 use wavecrew_session::{Attempts, SessionError};
 
 #[derive(Debug, thiserror::Error)]
@@ -163,22 +164,11 @@ impl<'a> Driver<'a> {
         mut session: OpenSession,
         engine: Engine,
         mut context: RunContext<'a>,
-        mut guardian: GuardianCommand,
+        guardian: GuardianCommand,
     ) -> Result<(RunOutcome, Ledger), DriveError> {
-        let (name, rules) = program_rules(&context.sandbox).variable();
-        guardian.env.push((name.into(), rules.into()));
         let support = context.sandbox.support();
-        if support.needs_user_namespace() {
-            guardian.args.push(USER_NAMESPACE.into());
-        }
-        let (guardian, guardian_events) = Guardian::start(guardian).await?;
-        if let Err(error) = session.record_guardian(guardian.process()) {
-            guardian.shutdown().await;
-            return Err(error.into());
-        }
-        if guardian.containment() == Containment::None {
-            context.reporter.notice(&Notice::Note(UNCONTAINED.to_owned()));
-        }
+        let (guardian, guardian_events) =
+            start_guardian(guardian, &mut session, &mut context, support).await?;
         let (worker_events, worker_events_in) = unbounded_channel();
         let (answers, answers_in) = unbounded_channel();
         let (check_exits, check_exits_in) = unbounded_channel();
@@ -270,6 +260,29 @@ impl<'a> Driver<'a> {
         let outcome = outcome.map_err(|error| driver.check_session_exists().err().unwrap_or(error));
         driver.shutdown(outcome).await
     }
+}
+
+/// Starts the guardian, and records who it is before any worker starts.
+async fn start_guardian(
+    mut command: GuardianCommand,
+    session: &mut OpenSession,
+    context: &mut RunContext<'_>,
+    support: Support,
+) -> Result<(Guardian, UnboundedReceiver<GuardianEvent>), DriveError> {
+    let (name, rules) = program_rules(&context.sandbox).variable();
+    command.env.push((name.into(), rules.into()));
+    if support.needs_user_namespace() {
+        command.args.push(USER_NAMESPACE.into());
+    }
+    let (guardian, events) = Guardian::start(command).await?;
+    if let Err(error) = session.record_guardian(guardian.process()) {
+        guardian.shutdown().await;
+        return Err(error.into());
+    }
+    if guardian.containment() == Containment::None {
+        context.reporter.notice(&Notice::Note(UNCONTAINED.to_owned()));
+    }
+    Ok((guardian, events))
 }
 
 /// Opens the place on other machines, if the run has one.
