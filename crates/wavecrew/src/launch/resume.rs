@@ -52,12 +52,8 @@ impl Launch<'_> {
             .as_deref()
             .map(agent_choice::from_project)
             .or_else(|| Some(info.default_agent.clone()).filter(|name| !name.is_empty()));
-        let mut role_agents: Vec<String> = info
-            .agents
-            .iter()
-            .map(|(role, name)| format!("{role}={name}"))
-            .collect();
-        role_agents.extend(flags.role_agent.iter().cloned());
+        let saved = info.agents.iter().map(|(role, name)| format!("{role}={name}"));
+        let role_agents: Vec<String> = saved.chain(flags.role_agent.iter().cloned()).collect();
         let chosen = agent_choice::choose(&ledger.team, config, agent.as_deref(), &role_agents)?;
         agent_choice::check_rows(&chosen.choice, &ledger.team, ledger.plan())?;
         let why = if flags.agent.is_some() {
@@ -113,13 +109,10 @@ impl Launch<'_> {
             session_view::print_dry_run(engine.ledger(), &stale, global)?;
             return Ok(Exit::Done);
         }
-        for found in &stale {
-            if !global.quiet {
-                tell!(
-                    "{} runs again: {}",
-                    engine.ledger().plan().id(found.task),
-                    found.why
-                );
+        if !global.quiet {
+            for found in &stale {
+                let id = engine.ledger().plan().id(found.task);
+                tell!("{id} runs again: {}", found.why);
             }
         }
         let events = engine.reset(stale);
