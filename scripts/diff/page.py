@@ -27,6 +27,11 @@ def lines_of(run):
     return lines.get("reached") or 0, lines.get("total") or 0
 
 
+def median(runs, key):
+    values = [run[key] for run in runs if key in run]
+    return f"{statistics.median(values):.0f}" if values else "?"
+
+
 def summary(measured):
     rows = ["| figure | goal | own tests visible | own tests hidden |", "| --- | --- | --- | --- |"]
     runs = {branch: [result[branch] for result in measured] for branch in ("visible", "hidden")}
@@ -45,6 +50,8 @@ def summary(measured):
 
     row("changed lines reached", "", reached)
     row("seconds, median", "", lambda some: f"{statistics.median(run['seconds'] for run in some):.0f}")
+    row("processor seconds, median", "", lambda some: median(some, "processor"))
+    row("load of the machine when a run began, median", "", lambda some: median(some, "load"))
     row("seconds, longest", "", lambda some: f"{max(run['seconds'] for run in some):.0f}")
     row("runs without a result", "0", lambda some: sum("problem" in run for run in some))
     row("runs that touched another file", "0", lambda some: sum("touched" in run for run in some))
