@@ -162,7 +162,7 @@ def main():
         if options.set in (None, pair.set) and (not options.names or pair.name in options.names or pair.id.split("-", 1)[1] in options.names)
     ]
     if options.equal is not None:
-        equal.measure(options.program, options.home, every, options.equal, run_diff)
+        equal.measure(options.program, options.home, wanted, options.equal, run_diff)
     elif not options.table:
         for number, pair in enumerate(wanted, 1):
             print(f"{number}/{len(wanted)} {pair.id}", flush=True)
