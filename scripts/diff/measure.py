@@ -149,6 +149,7 @@ def main():
     arguments.add_argument("--set", choices=["tuning", "reported"])
     arguments.add_argument("--prepare", action="store_true", help="only fetch and prove the pairs")
     arguments.add_argument("--equal", type=int, metavar="COUNT", help="measure this many pairs of equal behaviour instead")
+    arguments.add_argument("--forced", action="store_true", help="with --equal: run also what is recognised by its text")
     arguments.add_argument("--table", action="store_true", help="only write the page from existing results")
     arguments.add_argument("--again", action="store_true", help="measure pairs that have a result too")
     arguments.add_argument("--budget", type=int, default=60)
@@ -162,7 +163,7 @@ def main():
         if options.set in (None, pair.set) and (not options.names or pair.name in options.names or pair.id.split("-", 1)[1] in options.names)
     ]
     if options.equal is not None:
-        equal.measure(options.program, options.home, wanted, options.equal, run_diff)
+        equal.measure(options.program, options.home, wanted, options.equal, run_diff, options.forced)
     elif not options.table:
         for number, pair in enumerate(wanted, 1):
             print(f"{number}/{len(wanted)} {pair.id}", flush=True)
