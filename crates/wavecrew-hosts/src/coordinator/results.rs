@@ -12,6 +12,8 @@ use tokio::time::{sleep, timeout};
 
 /// Between two attempts to read.
 const RETRY: Duration = Duration::from_millis(500);
+/// How long one request for messages holds. A node that is gone is noticed after that.
+const EXPIRES: Duration = Duration::from_secs(4);
 /// How long a call may take.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
@@ -107,6 +109,7 @@ impl Results {
                 deliver_policy: DeliverPolicy::ByStartSequence {
                     start_sequence: self.last + 1,
                 },
+                max_expires: EXPIRES,
                 ..OrderedConfig::default()
             };
             let opened = async {

@@ -253,8 +253,10 @@ impl Host {
             tokio::select! {
                 message = messages.next() => match message {
                     Some(Ok(message)) => self.handle(message).await,
-                    Some(Err(_)) => {}
-                    None => messages = self.messages(connection).await,
+                    Some(Err(_)) | None => {
+                        sleep(TICK).await;
+                        messages = self.messages(connection).await;
+                    }
                 },
                 Some(event) = guardian_events.recv() => {
                     if matches!(event, GuardianEvent::GuardianLost) {
