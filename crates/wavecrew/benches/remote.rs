@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use wavecrew_test_support::nats_server::NatsServer;
 use wavecrew_test_support::sandbox::{Running, Sandbox, wait_until};
 
-const AGENT: &str = "#!/bin/sh\necho \"{\\\"id\\\":\\\"$WAVECREW_TASK\\\",\\\"status\\\":\\\"completed\\\"}\"\n";
+const AGENT: &str =
+    "#!/bin/sh\necho \"{\\\"id\\\":\\\"$WAVECREW_TASK\\\",\\\"status\\\":\\\"completed\\\"}\"\n";
 /// Tasks one after the other, for the latency of one.
 const CHAIN: usize = 40;
 /// The size of the project for the bytes, in files of 1 MB.
@@ -21,7 +22,10 @@ struct Host {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load before: {}", load.trim());
@@ -41,12 +45,26 @@ fn main() {
 
 /// No-op tasks over four processes of four slots, and with 16 slots here.
 fn rate() {
-    let tasks = std::env::var("WAVECREW_BENCH_TASKS").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000);
+    let tasks = std::env::var("WAVECREW_BENCH_TASKS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(10_000);
     let (nats, hosts) = machines(4, 4);
-    let here = timed(&project(tasks, false), &format!("-c 16 --nats {} --place local", nats.url()));
-    let there = timed(&project(tasks, false), &format!("-c 16 --nats {} --place remote", nats.url()));
+    let here = timed(
+        &project(tasks, false),
+        &format!("-c 16 --nats {} --place local", nats.url()),
+    );
+    let there = timed(
+        &project(tasks, false),
+        &format!("-c 16 --nats {} --place remote", nats.url()),
+    );
     let per_second = |time: Duration| number(tasks) / time.as_secs_f64();
-    println!("{tasks} no-op tasks on 16 slots: here {:.0}/s, over 4 processes {:.0}/s: {:.2}x", per_second(here), per_second(there), here.as_secs_f64() / there.as_secs_f64());
+    println!(
+        "{tasks} no-op tasks on 16 slots: here {:.0}/s, over 4 processes {:.0}/s: {:.2}x",
+        per_second(here),
+        per_second(there),
+        here.as_secs_f64() / there.as_secs_f64()
+    );
     end(hosts);
 }
 
@@ -59,16 +77,30 @@ fn latency() {
         median_of_tasks(&sandbox)
     };
     let (here, there) = (median("local"), median("remote"));
-    println!("one task, median: here {here} ms, on a host {there} ms: {} ms more", there - here);
+    println!(
+        "one task, median: here {here} ms, on a host {there} ms: {} ms more",
+        there - here
+    );
     end(hosts);
 }
 
 /// 1,000 tasks on 200 slots over ten processes.
 fn many() {
     let (nats, hosts) = machines(10, 20);
-    let here = timed(&project(1000, false), &format!("-c 200 --nats {} --place local", nats.url()));
-    let there = timed(&project(1000, false), &format!("-c 200 --nats {} --place remote", nats.url()));
-    println!("1000 no-op tasks on 200 slots: here {:.1} s, over 10 processes {:.1} s: {:.2}x", here.as_secs_f64(), there.as_secs_f64(), here.as_secs_f64() / there.as_secs_f64());
+    let here = timed(
+        &project(1000, false),
+        &format!("-c 200 --nats {} --place local", nats.url()),
+    );
+    let there = timed(
+        &project(1000, false),
+        &format!("-c 200 --nats {} --place remote", nats.url()),
+    );
+    println!(
+        "1000 no-op tasks on 200 slots: here {:.1} s, over 10 processes {:.1} s: {:.2}x",
+        here.as_secs_f64(),
+        there.as_secs_f64(),
+        here.as_secs_f64() / there.as_secs_f64()
+    );
     end(hosts);
 }
 
@@ -97,7 +129,11 @@ fn bytes() {
         sandbox.write("small.txt", format!("{run}\n").repeat(1000));
         let before = moved();
         let time = timed(&sandbox, &format!("-c 1 --nats {} --place remote", nats.url()));
-        println!("{MEGABYTES} MB project, task {run}: {} KB through the server, {:.1} s", (moved() - before) / 1024, time.as_secs_f64());
+        println!(
+            "{MEGABYTES} MB project, task {run}: {} KB through the server, {:.1} s",
+            (moved() - before) / 1024,
+            time.as_secs_f64()
+        );
     }
     end(hosts);
 }
@@ -124,13 +160,20 @@ fn end(hosts: Vec<Host>) {
 
 /// Hosts trust the user who starts them.
 fn user() -> Sandbox {
-    Sandbox::new().env("XDG_CONFIG_HOME", std::env::temp_dir().join("wavecrew-bench-user"))
+    Sandbox::new().env(
+        "XDG_CONFIG_HOME",
+        std::env::temp_dir().join("wavecrew-bench-user"),
+    )
 }
 
 fn project(tasks: usize, chained: bool) -> Sandbox {
     let mut table = "id,title,description,role,deps\n".to_owned();
     for task in 0..tasks {
-        let after = if chained && task > 0 { format!("T{}", task - 1) } else { String::new() };
+        let after = if chained && task > 0 {
+            format!("T{}", task - 1)
+        } else {
+            String::new()
+        };
         table += &format!("T{task},no-op,no-op,maker,{after}\n");
     }
     let sandbox = user().script("agent.sh", AGENT);

@@ -83,20 +83,17 @@ impl Results {
                 self.connect().await;
                 continue;
             };
-            match messages.next().await {
-                Some(Ok(message)) => {
-                    let Ok(sequence) = message.info().map(|info| info.stream_sequence) else {
-                        continue;
-                    };
-                    if sequence > self.last {
-                        self.last = sequence;
-                        return Incoming { message, sequence };
-                    }
-                }
-                Some(Err(_)) | None => {
-                    self.messages = None;
-                    sleep(RETRY).await;
-                }
+            let Some(Ok(message)) = messages.next().await else {
+                self.messages = None;
+                sleep(RETRY).await;
+                continue;
+            };
+            let Ok(sequence) = message.info().map(|info| info.stream_sequence) else {
+                continue;
+            };
+            if sequence > self.last {
+                self.last = sequence;
+                return Incoming { message, sequence };
             }
         }
     }

@@ -158,7 +158,7 @@ pub(super) async fn run(
     opened: &Opened<Result<(), String>>,
 ) {
     let (news, mut news_in) = unbounded_channel();
-    let (mut coordinator, mut sources) = match Coordinator::open(facts, hosts, events, news).await {
+    let (mut coordinator, mut sources) = match Box::pin(Coordinator::open(facts, hosts, events, news)).await {
         Ok(open) => open,
         Err(reason) => {
             let _ = opened.send(Err(reason));

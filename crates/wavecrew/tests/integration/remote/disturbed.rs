@@ -58,10 +58,10 @@ fn hosts_come_and_go_while_tasks_wait() {
     } else {
         (40, vec!["h1", "h2"])
     };
-    let rows: String = (0..tasks)
+    let rows: Vec<String> = (0..tasks)
         .map(|row| format!("T{row},Task,do it,maker,\n"))
         .collect();
-    let sandbox = project(&rows, "sleep 0.05\n");
+    let sandbox = project(&rows.concat(), "sleep 0.05\n");
     let mut hosts: Vec<Host> = names
         .iter()
         .map(|name| Host::start(&nats, name, "--slots 4"))
