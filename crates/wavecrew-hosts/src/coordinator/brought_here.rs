@@ -9,6 +9,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use wavecrew_core::view::count;
 
 /// One turn, in the order in which they were brought back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +71,8 @@ pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
     }
     let new = lines.len().saturating_sub(done);
     if new > 0 {
-        notes.push(format!("Work of {new} turns was brought to this project"));
+        let turns = count(new, "turn");
+        notes.push(format!("The work of {turns} was brought to this project"));
     }
     notes
 }

@@ -6,7 +6,7 @@ use super::{Launch, holder};
 use crate::config::JournalFlag;
 use crate::exit::Failure;
 use crate::hint;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -233,10 +233,8 @@ fn copy_holder(project: &Path) -> String {
 /// Says what a run waits for. Ctrl-C ends a wait for NATS.
 fn patience() -> Patience {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // Without it, only kill -9 ends a run that waits for NATS.
-        let _ = signal_hook::flag::register(signal, Arc::clone(&stop));
-    }
+    // Without it, only kill -9 ends a run that waits for NATS.
+    let _ = signal_hook::flag::register(SIGINT, Arc::clone(&stop));
     let (mut told_away, mut told_holder) = (false, false);
     Box::new(move |waiting| {
         match waiting {
