@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -19,7 +21,7 @@ GRACE = 240
 
 
 def run_diff(program, project, budget, *words):
-    """One run. Returns what it printed as JSON, or why it printed none, and how long it took."""
+    """One run. Returns what it printed as JSON, or why it printed none, its exit code and how long it took."""
     started = time.monotonic()
     command = [program, "-C", project, "diff", "HEAD~1", "--json", "--budget", f"{budget}s", *words]
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -34,6 +36,12 @@ def run_diff(program, project, budget, *words):
         return json.loads(out), process.returncode, seconds, ""
     except ValueError:
         return None, process.returncode, seconds, (errors.strip() or out.strip())[-400:]
+
+
+def processor_seconds():
+    """Processor time of all processes that ended until now."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def changed_files(project):
@@ -64,7 +72,10 @@ def telling_tests(pair, written):
 def measure_once(program, pair, branch, budget, log):
     releases.git(pair.project, "checkout", "-q", "-f", branch)
     releases.git(pair.project, "clean", "-q", "-f", "-d")
+    load = round(os.getloadavg()[0], 1)
+    before = processor_seconds()
     printed, code, seconds, problem = run_diff(program, pair.project, budget, "--write-tests")
+    processor = round(processor_seconds() - before, 1)
     log.write_text(json.dumps(printed, indent=2) + "\n" if printed else problem + "\n")
     if printed is None:
         return {"exit": code, "seconds": seconds, "problem": problem}
@@ -73,6 +84,9 @@ def measure_once(program, pair, branch, budget, log):
     figures = {
         "exit": code,
         "seconds": seconds,
+        "processor": processor,
+        "load": load,
+        "budget": budget,
         "differences": len(printed["differences"]),
         "interface": len(printed.get("interface", [])),
         "changed_lines": printed.get("changed_lines"),
@@ -135,6 +149,7 @@ def main():
     arguments.add_argument("--set", choices=["tuning", "reported"])
     arguments.add_argument("--prepare", action="store_true", help="only fetch and prove the pairs")
     arguments.add_argument("--equal", type=int, metavar="COUNT", help="measure this many pairs of equal behaviour instead")
+    arguments.add_argument("--forced", action="store_true", help="with --equal: run also what is recognised by its text")
     arguments.add_argument("--table", action="store_true", help="only write the page from existing results")
     arguments.add_argument("--again", action="store_true", help="measure pairs that have a result too")
     arguments.add_argument("--budget", type=int, default=60)
@@ -148,7 +163,7 @@ def main():
         if options.set in (None, pair.set) and (not options.names or pair.name in options.names or pair.id.split("-", 1)[1] in options.names)
     ]
     if options.equal is not None:
-        equal.measure(options.program, options.home, every, options.equal, run_diff)
+        equal.measure(options.program, options.home, wanted, options.equal, run_diff, options.forced)
     elif not options.table:
         for number, pair in enumerate(wanted, 1):
             print(f"{number}/{len(wanted)} {pair.id}", flush=True)

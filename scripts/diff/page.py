@@ -27,6 +27,11 @@ def lines_of(run):
     return lines.get("reached") or 0, lines.get("total") or 0
 
 
+def median(runs, key):
+    values = [run[key] for run in runs if key in run]
+    return f"{statistics.median(values):.0f}" if values else "?"
+
+
 def summary(measured):
     rows = ["| figure | goal | own tests visible | own tests hidden |", "| --- | --- | --- | --- |"]
     runs = {branch: [result[branch] for result in measured] for branch in ("visible", "hidden")}
@@ -45,6 +50,8 @@ def summary(measured):
 
     row("changed lines reached", "", reached)
     row("seconds, median", "", lambda some: f"{statistics.median(run['seconds'] for run in some):.0f}")
+    row("processor seconds, median", "", lambda some: median(some, "processor"))
+    row("load of the machine when a run began, median", "", lambda some: median(some, "load"))
     row("seconds, longest", "", lambda some: f"{max(run['seconds'] for run in some):.0f}")
     row("runs without a result", "0", lambda some: sum("problem" in run for run in some))
     row("runs that touched another file", "0", lambda some: sum("touched" in run for run in some))
@@ -72,19 +79,28 @@ def section(title, measured):
     return [*lines, ""]
 
 
+EQUAL = (
+    ("result.json", "Pairs of equal behaviour", "As the command does it: pairs that differ only in layout, comments or types are recognised by their text."),
+    ("forced.json", "Pairs of equal behaviour, all compared", "With `--cosmetic`, which runs all pairs whatever their text says."),
+)
+
+
 def equal_section(home):
-    file = home / "equal" / "result.json"
-    if not file.exists():
-        return []
-    cases = json.loads(file.read_text())
-    kinds = sorted({case["kind"] for case in cases})
-    lines = ["## Pairs of equal behaviour", "", "| change | pairs | false differences | no result | seconds, median |", "| --- | --- | --- | --- | --- |"]
-    for kind in [*kinds, None]:
-        some = [case for case in cases if kind in (None, case["kind"])]
-        false = sum(bool(case.get("differences")) for case in some)
-        broken = sum("problem" in case for case in some)
-        lines.append(f"| {kind or '**all** (goal: 0)'} | {len(some)} | {false} | {broken} | {statistics.median(case['seconds'] for case in some):.0f} |")
-    return [*lines, ""]
+    lines = []
+    for name, title, how in EQUAL:
+        file = home / "equal" / name
+        if not file.exists():
+            continue
+        cases = json.loads(file.read_text())
+        lines += [f"## {title}", "", how, "", "| change | pairs | false differences | no result | inputs compared | seconds, median |", "| --- | --- | --- | --- | --- | --- |"]
+        for kind in [*sorted({case["kind"] for case in cases}), None]:
+            some = [case for case in cases if kind in (None, case["kind"])]
+            false = sum(bool(case.get("differences")) for case in some)
+            broken = sum("problem" in case for case in some)
+            inputs = sum(case.get("calls") or 0 for case in some)
+            lines.append(f"| {kind or '**all** (goal: 0)'} | {len(some)} | {false} | {broken} | {inputs} | {statistics.median(case['seconds'] for case in some):.0f} |")
+        lines.append("")
+    return lines
 
 
 def write(home, pairs, output):

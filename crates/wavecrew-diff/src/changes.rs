@@ -99,7 +99,7 @@ pub fn source_changes(
 
 fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, found: &mut SourceChanges) {
     let mut lines = changed_lines(grammar, old, new);
-    if lines.is_empty() {
+    if lines.is_empty() || is_only_version(grammar, (old, &lines.old), (new, &lines.new)) {
         found
             .files
             .push(reported(path, grammar, FileStatus::Cosmetic, &lines));
@@ -122,6 +122,24 @@ fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, f
     let (old, new) = (signatures(grammar, old), signatures(grammar, new));
     found.interface.extend(interface_changes(path, &old, &new));
     found.comparable.push(changed_file(path, &lines, &old, &new));
+}
+
+/// Whether nothing but a module's own version number changed. No function is worth calling for that.
+fn is_only_version(grammar: Grammar, old: (&str, &[Lines]), new: (&str, &[Lines])) -> bool {
+    let is_version = |line: &str| {
+        let name = line.split(['=', ':']).next().unwrap_or_default().trim_end();
+        let name = name.trim_matches('_').to_lowercase();
+        line.contains('=') && ["version", "version_info"].contains(&name.as_str())
+    };
+    let all = |(source, ranges): (&str, &[Lines])| {
+        let source: Vec<&str> = source.lines().collect();
+        ranges
+            .iter()
+            .flat_map(|range| range.first..=range.last)
+            .filter_map(|number| source.get(usize::try_from(number).ok()?.checked_sub(1)?))
+            .all(|line| is_version(line))
+    };
+    matches!(grammar, Grammar::Python) && all(old) && all(new)
 }
 
 fn changed_file(path: &Path, lines: &ChangedLines, old: &[Signature], new: &[Signature]) -> ChangedFile {
@@ -196,4 +214,31 @@ fn reported(path: &Path, grammar: Grammar, status: FileStatus, lines: &ChangedLi
 fn read_source(path: &PathBuf) -> Option<String> {
     let about = fs::metadata(path).ok()?;
     (about.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_version_number_is_no_change_of_code() {
+        for (old, new, expected) in [
+            ("__version__ = '1.0'\n", "__version__ = '1.1'\n", true),
+            ("VERSION: str = '1.0'\n", "VERSION: str = '1.1'\n", true),
+            (
+                "__version__ = '1.0'\nRATE = 1\n",
+                "__version__ = '1.1'\nRATE = 2\n",
+                false,
+            ),
+            (
+                "def f():\n    version = 1\n    return version\n",
+                "def f():\n    version = 2\n    return version\n",
+                false,
+            ),
+        ] {
+            let lines = changed_lines(Grammar::Python, old, new);
+            let only = is_only_version(Grammar::Python, (old, &lines.old), (new, &lines.new));
+            assert_eq!(only, expected, "{new}");
+        }
+    }
 }

@@ -65,7 +65,7 @@ pub enum FileStatus {
     Changed,
     Added,
     Removed,
-    /// Only comments, documentation, layout or types of functions changed.
+    /// Only comments, documentation, layout, types of functions or the version number changed.
     Cosmetic,
 }
 

@@ -1,25 +1,57 @@
-//! Reads the messages of a stream through a durable consumer: what is not acknowledged comes again.
+//! Reads the messages of a stream through a durable consumer: what is not acknowledged comes again. In a task of its own, so that
+//! nobody stands still while NATS is away.
 
 use async_nats::jetstream::consumer::{Consumer, pull};
 use async_nats::jetstream::{self, Message};
 use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::sleep;
 
-pub type Messages = BoxStream<'static, Result<Message, String>>;
+/// How long one request for messages holds.
+const EXPIRES: Duration = Duration::from_secs(10);
+/// A server that has them says so this often. Without it, the consumer is at a node that is gone.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// Between two attempts to read.
+const RETRY: Duration = Duration::from_millis(250);
 
-/// The messages of a durable consumer; `None` if it cannot be opened now.
-pub async fn consume(
+/// The messages of a durable consumer, as long as somebody reads them.
+pub fn consume(
+    context: jetstream::Context,
+    stream: String,
+    name: String,
+    config: pull::Config,
+) -> UnboundedReceiver<Message> {
+    let (sender, receiver) = unbounded_channel();
+    tokio::spawn(async move {
+        let reading = async {
+            loop {
+                // Whatever goes wrong: it is tried again.
+                let _ = read(&context, &stream, &name, &config, &sender).await;
+                sleep(RETRY).await;
+            }
+        };
+        tokio::select! {
+            () = reading => {}
+            () = sender.closed() => {}
+        }
+    });
+    receiver
+}
+
+async fn read(
     context: &jetstream::Context,
     stream: &str,
     name: &str,
-    config: pull::Config,
-) -> Option<Messages> {
+    config: &pull::Config,
+    sender: &UnboundedSender<Message>,
+) -> Option<()> {
     let stream = context.get_stream_no_info(stream).await.ok()?;
-    let consumer: Consumer<pull::Config> = stream.get_or_create_consumer(name, config).await.ok()?;
-    let messages = consumer.messages().await.ok()?;
-    Some(
-        messages
-            .map(|message| message.map_err(|error| error.to_string()))
-            .boxed(),
-    )
+    let consumer: Consumer<pull::Config> = stream.get_or_create_consumer(name, config.clone()).await.ok()?;
+    let messages = consumer.stream().expires(EXPIRES).heartbeat(HEARTBEAT).messages();
+    let mut messages = messages.await.ok()?;
+    while let Some(Ok(message)) = messages.next().await {
+        sender.send(message).ok()?;
+    }
+    Some(())
 }

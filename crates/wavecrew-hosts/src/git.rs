@@ -75,10 +75,10 @@ fn packed(common: &Path, branch: &str) -> Option<String> {
 
 /// Runs git in a folder; its last words if it fails.
 pub fn run(folder: &Path, args: &[&str]) -> io::Result<String> {
-    finished(git_output(git_command(folder, args))?, args)
+    finished(&git_output(git_command(folder, args))?, args)
 }
 
-fn finished(done: Output, args: &[&str]) -> io::Result<String> {
+fn finished(done: &Output, args: &[&str]) -> io::Result<String> {
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned());
     }
@@ -104,7 +104,7 @@ pub fn bundle(folder: &Path, file: &Path, commit: &str, known: Option<&str>) -> 
     args.extend(without.as_deref());
     // The file is not in the repository, and git may write nowhere else.
     let made = git_output_to(git_command(folder, &args), fs::File::create(file)?);
-    let made = made.and_then(|done| finished(done, &args));
+    let made = made.and_then(|done| finished(&done, &args));
     let _ = run(folder, &["update-ref", "-d", &name]);
     made.map(drop)
 }

@@ -200,6 +200,16 @@ impl SessionPaths {
         self.in_run("coordinator")
     }
 
+    /// What workers on hosts changed in the project.
+    pub fn brought_back(&self) -> PathBuf {
+        self.in_run("brought-back.ndjson")
+    }
+
+    /// How much of that the project of this machine has.
+    pub fn brought_back_here(&self) -> PathBuf {
+        self.in_run("brought-back.here")
+    }
+
     /// The process that ends workers when the run dies.
     pub fn guardian_file(&self) -> PathBuf {
         self.in_run("guardian.json")

@@ -9,6 +9,7 @@ pub mod fake_agent;
 pub mod fake_model;
 pub mod frameworks;
 pub mod http;
+pub mod nats_client;
 pub mod nats_server;
 pub mod sandbox;
 pub mod simulation;

@@ -62,7 +62,7 @@ fn write_report(out: &mut String, report: &Report) -> std::fmt::Result {
     for file in cosmetic {
         writeln!(
             out,
-            "{}: only comments, layout or types changed",
+            "{}: only comments, layout, types or the version number changed",
             file.file.display()
         )?;
     }

@@ -1,11 +1,12 @@
 //! Brings back what a worker left on its host: files into the project and the session, commits into the repository.
 
+use super::brought_here::{self, BroughtLine};
 use super::run::Shared;
 use crate::files::{Change, Entry};
 use crate::git::{self, GitBack};
 use crate::objects::{ObjectCache, ObjectId, ObjectReader};
 use crate::path_map::PathMap;
-use crate::task::{BroughtBack, Root};
+use crate::task::{BroughtBack, Root, RootKind};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,24 +14,20 @@ use wavecrew_process::sandbox::Confinement;
 
 /// More paths are not listed in a note.
 const LISTED: usize = 5;
+/// How commits are named among what a worker may not change.
+const COMMITS: &str = "commits";
 
-/// Fetches and applies what a turn brought back. Returns what the person should know.
-pub(super) async fn bring_back(
-    shared: &Arc<Shared>,
-    id: ObjectId,
-    roots: &[Root],
-    map: &PathMap,
-    host: &str,
-    confinement: Option<Arc<Confinement>>,
-) -> Result<Vec<String>, String> {
+pub(super) type Brought = BroughtBack;
+
+/// Fetches what a turn brought back, with all that is in it.
+pub(super) async fn fetch_brought(shared: &Shared, id: &ObjectId) -> Result<Brought, String> {
     let (store, cache) = (&shared.store, &shared.cache);
-    let failed =
-        |error: &dyn std::fmt::Display| format!("the results from host {host} cannot be read: {error}");
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
     store
         .fetch(vec![id.clone()], cache)
         .await
         .map_err(|error| failed(&error))?;
-    let bytes = cache.read(&id).map_err(|error| failed(&error))?;
+    let bytes = cache.read(id).map_err(|error| failed(&error))?;
     let brought: BroughtBack = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
     let mut wanted = Vec::new();
     for change in brought.roots.iter().flat_map(|(_, changes)| changes.0.values()) {
@@ -44,67 +41,129 @@ pub(super) async fn bring_back(
     }
     wanted.extend(brought.git.iter().map(|git| git.bundle.clone()));
     store.fetch(wanted, cache).await.map_err(|error| failed(&error))?;
-    let (shared, roots, host) = (Arc::clone(shared), roots.to_vec(), host.to_owned());
-    let map = map.clone();
-    tokio::task::spawn_blocking(move || apply(&shared, brought, &roots, &map, &host, confinement.as_deref()))
+    Ok(brought)
+}
+
+/// Fetches and applies what a turn brought back. Returns what the person should know.
+pub(super) async fn bring_back(
+    shared: &Arc<Shared>,
+    id: ObjectId,
+    roots: &[Root],
+    map: &PathMap,
+    host: &str,
+    confinement: Option<Arc<Confinement>>,
+) -> Result<Vec<String>, String> {
+    let brought = fetch_brought(shared, &id).await;
+    let brought = brought.map_err(|error| format!("the results from host {host} cannot be read: {error}"))?;
+    let turn = AppliedTurn {
+        shared: Arc::clone(shared),
+        id,
+        roots: roots.to_vec(),
+        map: map.clone(),
+        host: host.to_owned(),
+    };
+    tokio::task::spawn_blocking(move || turn.apply(brought, confinement.as_deref()))
         .await
         .map_err(|error| error.to_string())?
         .map_err(|error| format!("the results of the worker cannot be written: {error}"))
 }
 
-fn apply(
-    shared: &Shared,
-    mut brought: BroughtBack,
-    roots: &[Root],
-    map: &PathMap,
-    host: &str,
-    confinement: Option<&Confinement>,
-) -> io::Result<Vec<String>> {
-    let mut notes = std::mem::take(&mut brought.notes);
-    let mut refused = Vec::new();
-    for (path, changes) in &brought.roots {
-        let Some(root) = roots
-            .iter()
-            .find(|root| root.path == *path && root.kind.comes_back())
-        else {
-            refused.push(path.display().to_string());
-            continue;
-        };
-        let top = map.path(&root.path);
-        let top = top.canonicalize().unwrap_or(top);
-        let allowed = |path: &Path| confinement.is_none_or(|rules| rules.may_write(path));
-        let mut hashes = shared.files.hashes();
-        let left_out = changes.apply(&top, &allowed, &shared.cache, &mut hashes)?;
-        refused.extend(left_out);
-    }
-    if let Some(back) = &mut brought.git {
-        let known = roots.iter().any(|root| root.path == back.top);
-        back.top = map.path(&back.top);
-        let objects = git::git_folder(&back.top).map(|folder| git::common_folder(&folder).join("objects"));
-        let may = confinement.is_none_or(|rules| {
-            objects.is_some_and(|path| rules.may_write(&path.canonicalize().unwrap_or(path)))
-        });
-        if known && may {
-            if let Err(error) = take_commits(back, &shared.cache, &shared.files.temp_file()?) {
-                notes.push(format!(
-                    "The commits of host {host} could not be taken over: {error}"
-                ));
+struct AppliedTurn {
+    shared: Arc<Shared>,
+    id: ObjectId,
+    roots: Vec<Root>,
+    map: PathMap,
+    host: String,
+}
+
+impl AppliedTurn {
+    fn apply(&self, mut brought: Brought, confinement: Option<&Confinement>) -> io::Result<Vec<String>> {
+        let mut notes = std::mem::take(&mut brought.notes);
+        let mut refused = Vec::new();
+        let project = self.roots.iter().find(|root| root.kind == RootKind::Project);
+        let project = project.map(|root| root.path.clone());
+        let mut in_project = false;
+        for (path, changes) in &brought.roots {
+            let mut roots = self.roots.iter();
+            let Some(root) = roots.find(|root| root.path == *path && root.kind.comes_back()) else {
+                refused.push(path.display().to_string());
+                continue;
+            };
+            in_project |= root.kind == RootKind::Project;
+            let top = self.map.path(&root.path);
+            let top = top.canonicalize().unwrap_or(top);
+            let allowed = |path: &Path| confinement.is_none_or(|rules| rules.may_write(path));
+            let mut hashes = self.shared.files.hashes();
+            let left_out = changes.apply(&top, &allowed, &self.shared.cache, &mut hashes)?;
+            refused.extend(left_out);
+        }
+        if let Some(back) = &mut brought.git {
+            let known = self.roots.iter().any(|root| root.path == back.top);
+            in_project |= project.as_ref() == Some(&back.top);
+            back.top = self.map.path(&back.top);
+            let objects =
+                git::git_folder(&back.top).map(|folder| git::common_folder(&folder).join("objects"));
+            let may = confinement.is_none_or(|rules| {
+                objects.is_some_and(|path| rules.may_write(&path.canonicalize().unwrap_or(path)))
+            });
+            if known && may {
+                notes.extend(take_commits_or_note(&self.shared, back, &self.host)?);
+            } else {
+                refused.push(COMMITS.to_owned());
             }
-        } else {
-            refused.push("commits".to_owned());
         }
-    }
-    if !refused.is_empty() {
-        let more = refused.len().saturating_sub(LISTED);
-        let mut text = refused[..refused.len().min(LISTED)].join(", ");
-        if more > 0 {
-            text += &format!(" and {more} more");
+        if let Some(project) = project.filter(|_| in_project) {
+            let line = BroughtLine {
+                object: self.id.clone(),
+                host: self.host.clone(),
+                project,
+                refused: refused.clone(),
+            };
+            brought_here::add(&self.shared, &line)?;
         }
-        notes.push(format!(
-            "Host {host} changed what the worker may not change; left out: {text}"
-        ));
+        if !refused.is_empty() {
+            let more = refused.len().saturating_sub(LISTED);
+            let mut text = refused[..refused.len().min(LISTED)].join(", ");
+            if more > 0 {
+                text += &format!(" and {more} more");
+            }
+            notes.push(format!(
+                "Host {} changed what the worker may not change; left out: {text}",
+                self.host
+            ));
+        }
+        Ok(notes)
     }
-    Ok(notes)
+}
+
+/// Applies to the project what a turn of another machine's coordinator changed in that one's project.
+pub(super) fn apply_to_project(
+    shared: &Shared,
+    mut brought: Brought,
+    line: &BroughtLine,
+) -> io::Result<Vec<String>> {
+    let top = &shared.files.project;
+    let allowed = |path: &Path| !line.refused.iter().any(|name| path.ends_with(name));
+    for (_, changes) in brought.roots.iter().filter(|(path, _)| *path == line.project) {
+        let mut hashes = shared.files.hashes();
+        let _ = changes.apply(top, &allowed, &shared.cache, &mut hashes)?;
+    }
+    match brought.git.as_mut().filter(|back| back.top == line.project) {
+        Some(back) if !line.refused.iter().any(|name| name == COMMITS) => {
+            back.top.clone_from(top);
+            take_commits_or_note(shared, back, &line.host)
+        }
+        Some(_) | None => Ok(Vec::new()),
+    }
+}
+
+fn take_commits_or_note(shared: &Shared, back: &GitBack, host: &str) -> io::Result<Vec<String>> {
+    match take_commits(back, &shared.cache, &shared.files.temp_file()?) {
+        Ok(()) => Ok(Vec::new()),
+        Err(error) => Ok(vec![format!(
+            "The commits of host {host} could not be taken over: {error}"
+        )]),
+    }
 }
 
 /// Moves the branch to what the worker committed. If it has moved in the meantime, both are merged.

@@ -3,6 +3,7 @@
 
 mod adopt;
 mod apply;
+mod brought_here;
 mod directory;
 mod journal_facts;
 mod left_behind;

@@ -12,6 +12,8 @@ use tokio::time::{sleep, timeout};
 
 /// Between two attempts to read.
 const RETRY: Duration = Duration::from_millis(500);
+/// How long one request for messages holds. A node that is gone is noticed after that.
+const EXPIRES: Duration = Duration::from_secs(4);
 /// How long a call may take.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
@@ -81,20 +83,17 @@ impl Results {
                 self.connect().await;
                 continue;
             };
-            match messages.next().await {
-                Some(Ok(message)) => {
-                    let Ok(sequence) = message.info().map(|info| info.stream_sequence) else {
-                        continue;
-                    };
-                    if sequence > self.last {
-                        self.last = sequence;
-                        return Incoming { message, sequence };
-                    }
-                }
-                Some(Err(_)) | None => {
-                    self.messages = None;
-                    sleep(RETRY).await;
-                }
+            let Some(Ok(message)) = messages.next().await else {
+                self.messages = None;
+                sleep(RETRY).await;
+                continue;
+            };
+            let Ok(sequence) = message.info().map(|info| info.stream_sequence) else {
+                continue;
+            };
+            if sequence > self.last {
+                self.last = sequence;
+                return Incoming { message, sequence };
             }
         }
     }
@@ -107,6 +106,7 @@ impl Results {
                 deliver_policy: DeliverPolicy::ByStartSequence {
                     start_sequence: self.last + 1,
                 },
+                max_expires: EXPIRES,
                 ..OrderedConfig::default()
             };
             let opened = async {

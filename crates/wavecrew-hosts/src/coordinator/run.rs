@@ -1,6 +1,7 @@
 //! The thread of remote workers: one event at a time, like the driver's loop. It chooses hosts, follows leases and passes on
 //! what hosts report.
 
+use super::brought_here;
 use super::journal_facts::JournalFacts;
 use super::left_behind::AllLeftBehind;
 use super::pipes::{Work, carry};
@@ -10,7 +11,7 @@ use super::turns::{CommandLine, Ended, FILE_TRIES, Offer, Outgoing, Ready, Stage
 use super::{Command, Directory, RunFacts, lock};
 use crate::lease_keys::{self, Written};
 use crate::mail;
-use crate::objects::{Content, ObjectCache, ObjectId, ObjectStore};
+use crate::objects::{Content, ObjectCache, ObjectId, ObjectStore, StoreError};
 use crate::path_map::PathMap;
 use crate::setup::{Buckets, open_project};
 use crate::task::{Details, SandboxFacts, StdinSource};
@@ -157,7 +158,7 @@ pub(super) async fn run(
     opened: &Opened<Result<(), String>>,
 ) {
     let (news, mut news_in) = unbounded_channel();
-    let (mut coordinator, mut sources) = match Coordinator::open(facts, hosts, events, news).await {
+    let (mut coordinator, mut sources) = match Box::pin(Coordinator::open(facts, hosts, events, news)).await {
         Ok(open) => open,
         Err(reason) => {
             let _ = opened.send(Err(reason));
@@ -258,6 +259,9 @@ impl Coordinator {
             link: LinkState::Up,
         };
         coordinator.learn_hosts().await;
+        for note in brought_here::catch_up(&coordinator.shared).await {
+            coordinator.note(note);
+        }
         coordinator.find_left_behind(&mut results).await;
         let sources = Sources {
             hosts: coordinator.watch_hosts().await,
@@ -471,7 +475,11 @@ impl Coordinator {
                 };
                 self.place(key);
             }
-            Err(error) => self.spawn_failed(key, error.to_string(), matches!(error, PrepareError::Store(_))),
+            Err(error) => {
+                let full = matches!(error, PrepareError::Store(StoreError::Full(_)));
+                let temporary = !full && matches!(error, PrepareError::Store(_));
+                self.spawn_failed(key, error.to_string(), temporary);
+            }
         }
     }
 

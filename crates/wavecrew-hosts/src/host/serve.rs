@@ -13,7 +13,6 @@ use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::AckPolicy;
 use async_nats::jetstream::consumer::pull;
 use bytes::Bytes;
-use futures_util::StreamExt;
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io;
@@ -244,18 +243,14 @@ impl Host {
         let mut terminate = signal(SignalKind::terminate()).map_err(stop_error)?;
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut messages = self.messages(connection).await;
+        let mut messages = self.messages(connection);
         let mut down: Option<(Instant, bool)> = None;
         loop {
             if self.stopping && self.running.is_empty() {
                 return Ok(());
             }
             tokio::select! {
-                message = messages.next() => match message {
-                    Some(Ok(message)) => self.handle(message).await,
-                    Some(Err(_)) => {}
-                    None => messages = self.messages(connection).await,
-                },
+                Some(message) = messages.recv() => self.handle(message).await,
                 Some(event) = guardian_events.recv() => {
                     if matches!(event, GuardianEvent::GuardianLost) {
                         return Err(HostError::GuardianLost);
@@ -290,7 +285,7 @@ impl Host {
         }
     }
 
-    async fn messages(&self, connection: &Connection) -> crate::consume::Messages {
+    fn messages(&self, connection: &Connection) -> UnboundedReceiver<Message> {
         let name = format!("host-{}", token(&self.settings.name));
         let config = pull::Config {
             durable_name: Some(name.clone()),
@@ -300,12 +295,7 @@ impl Host {
             ..pull::Config::default()
         };
         let stream = self.context.names.work_stream();
-        loop {
-            match consume(&connection.jetstream, &stream, &name, config.clone()).await {
-                Some(messages) => return messages,
-                None => sleep(Duration::from_secs(1)).await,
-            }
-        }
+        consume(connection.jetstream.clone(), stream, name, config)
     }
 
     /// The first time running turns may finish, the second time they are ended.

@@ -132,14 +132,7 @@ pub(super) async fn run(
     };
     let how = match keeper.news.recv().await {
         Some(LeaseNews::Held) => {
-            let accepted = FromHost::Accepted {
-                attempt: attempt.clone(),
-                turn: wire.turn,
-                host: context.host.clone(),
-                boot: context.boot.clone(),
-                details: serde_json::to_value(TurnAtHost::from(&details)).unwrap_or_default(),
-            };
-            outbox.send(&accepted, b"").await;
+            outbox.send(&accepted(&context, &wire, &details), b"").await;
             let mut turn = RunningTurn {
                 context: &context,
                 slot: &slot,
@@ -212,6 +205,17 @@ pub(super) async fn run(
     }
     keeper.release();
     how
+}
+
+/// What whoever continues the run has to know.
+fn accepted(context: &HostContext, wire: &WireTurn, details: &Details) -> FromHost {
+    FromHost::Accepted {
+        attempt: wire.attempt.clone(),
+        turn: wire.turn,
+        host: context.host.clone(),
+        boot: context.boot.clone(),
+        details: serde_json::to_value(TurnAtHost::from(details)).unwrap_or_default(),
+    }
 }
 
 enum Failed {

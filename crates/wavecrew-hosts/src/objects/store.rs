@@ -220,6 +220,7 @@ fn store_error(error: &jetstream::context::PublishError) -> StoreError {
     let text = error.to_string();
     let full = [
         ErrorCode::STREAM_STORE_FAILED,
+        ErrorCode::INSUFFICIENT_RESOURCES,
         ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
     ];
     let source = std::error::Error::source(error);

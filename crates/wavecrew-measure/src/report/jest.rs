@@ -7,11 +7,18 @@ use super::{ReportError, duration, message};
 use crate::measurement::{TestCase, TestId, TestOutcome};
 
 const FORMAT: &str = "jest JSON";
+/// The status of tests that vitest did not get to, because their process ended. In jest it is that of skipped ones.
+const PENDING: &str = "pending";
+/// Why such a test counts as skipped.
+pub(crate) const NEVER_RAN: &str = "never ran";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
     test_results: Vec<File>,
+    /// Only jest has it.
+    #[serde(default)]
+    num_runtime_error_test_suites: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -41,12 +48,19 @@ struct Assertion {
 
 pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
     let report: Report = serde_json::from_slice(report).map_err(|e| ReportError::new(FORMAT, e))?;
+    let is_vitest = report.num_runtime_error_test_suites.is_none();
     let mut tests = Vec::new();
     for file in report.test_results {
         let red = file.status == "failed";
         let mut seen_red = false;
         for test in file.assertion_results {
-            let outcome = outcome(&test);
+            let outcome = if is_vitest && test.status == PENDING {
+                TestOutcome::Skipped {
+                    reason: NEVER_RAN.to_owned(),
+                }
+            } else {
+                outcome(&test)
+            };
             seen_red |= outcome.is_failing();
             tests.push(TestCase {
                 id: TestId {

@@ -14,6 +14,7 @@ mod xml;
 use std::collections::BTreeMap;
 
 use crate::measurement::{Hits, TestCase, number_namesakes};
+pub(crate) use jest::NEVER_RAN;
 
 /// By the name of the file in the report.
 pub type HitsByFile = BTreeMap<String, Hits>;

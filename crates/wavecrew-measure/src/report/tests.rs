@@ -109,6 +109,25 @@ fn vitest_and_jest_count_files_that_do_not_load() {
 }
 
 #[test]
+fn tests_that_vitest_did_not_get_to_never_ran() {
+    let report = |extra: &str| {
+        format!(
+            r#"{{{extra}"testResults":[{{"name":"a.js","status":"passed","assertionResults":[{{"title":"t","status":"pending"}}]}}]}}"#
+        )
+    };
+    for (extra, expected) in [
+        ("", "never ran"),
+        (r#""numRuntimeErrorTestSuites":0,"#, "pending"),
+    ] {
+        let tests = TestFormat::Jest.parse(report(extra).as_bytes()).unwrap();
+        let [test] = &tests[..] else {
+            panic!("{tests:?}");
+        };
+        assert_eq!(test.outcome.text(), expected);
+    }
+}
+
+#[test]
 fn failure_messages_have_no_colours() {
     for report in [&sample!("vitest.json")[..], sample!("jest.json")] {
         let tests = TestFormat::Jest.parse(report).unwrap();

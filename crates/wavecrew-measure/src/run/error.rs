@@ -16,6 +16,8 @@ pub enum MeasureError {
     Stopped,
     #[error("the test run was killed by signal {signal} before it wrote its report")]
     Killed { signal: i32, output: String },
+    #[error("a process of the test run ended before its tests did")]
+    Unfinished { output: String },
     /// The environment is broken: no test has run.
     #[error("the test run ended with exit code {code} and without a report: {why}")]
     NoReport {
@@ -44,7 +46,9 @@ impl MeasureError {
             Self::Killed { signal: 9, .. } => {
                 "a test killed its own process, or the machine ran out of memory".to_owned()
             }
-            Self::Killed { .. } => "a test killed its own process, or the runtime crashed".to_owned(),
+            Self::Killed { .. } | Self::Unfinished { .. } => {
+                "a test killed its own process, or the runtime crashed".to_owned()
+            }
             Self::Start { .. } => "check that it is installed and that its folder is in PATH".to_owned(),
             Self::HugeReport { .. } => "run fewer tests at once, or make them print less".to_owned(),
             Self::Report(_) => "check the version of the framework".to_owned(),
@@ -55,9 +59,10 @@ impl MeasureError {
     /// What the framework printed, beginning and end.
     pub fn output(&self) -> Option<&str> {
         match self {
-            Self::TimedOut { output, .. } | Self::Killed { output, .. } | Self::NoReport { output, .. } => {
-                Some(output)
-            }
+            Self::TimedOut { output, .. }
+            | Self::Killed { output, .. }
+            | Self::Unfinished { output }
+            | Self::NoReport { output, .. } => Some(output),
             Self::NotInstalled { .. }
             | Self::Stopped
             | Self::Start { .. }

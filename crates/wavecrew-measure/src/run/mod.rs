@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::detect::Project;
-use crate::measurement::{Coverage, CoverageStatus, Measurement, Note, TestId};
-use crate::report::{CoverageFormat, HitsByFile, TestFormat};
+use crate::measurement::{Coverage, CoverageStatus, Measurement, Note, TestCase, TestId, TestOutcome};
+use crate::report::{CoverageFormat, HitsByFile, NEVER_RAN, TestFormat};
 use canary::Canaries;
 pub use coverage_by_test::{CoveragePoint, PointKind, TestCoverage};
 pub use error::MeasureError;
@@ -261,6 +261,9 @@ impl TestRun<'_> {
         }
         let canaries = invocation.canaries.as_ref();
         let mut tampering = canaries.map_or_else(Vec::new, |canaries| canaries.check(self, &mut tests, &ran));
+        if is_unfinished(&tests) {
+            return Err(MeasureError::Unfinished { output: ran.output });
+        }
         let mut notes = invocation.notes;
         notes.extend(diagnose::notes(self.request.project, &tests, &ran));
         for step in &invocation.then {
@@ -306,6 +309,13 @@ impl TestRun<'_> {
         notes.extend(scope::notes(&files));
         Ok(Coverage::Known { files })
     }
+}
+
+/// Tests never ran although nothing failed: with a failure, the framework may have stopped on purpose.
+fn is_unfinished(tests: &[TestCase]) -> bool {
+    let never_ran =
+        |test: &TestCase| matches!(&test.outcome, TestOutcome::Skipped { reason } if reason == NEVER_RAN);
+    tests.iter().any(never_ran) && !tests.iter().any(|test| test.outcome.is_failing())
 }
 
 /// Why there is no coverage although a coverage tool is installed.

@@ -162,15 +162,26 @@ impl Replica {
                 }
             }
         });
+        let (since, mut told) = (Instant::now(), false);
         let restored = loop {
             match acquired.recv_timeout(WAITING_TICK) {
-                Ok(Progress::Done(restored)) => break (*restored)?,
+                Ok(Progress::Done(restored)) => {
+                    if told {
+                        let _ = patience(Waiting::Over);
+                    }
+                    break (*restored)?;
+                }
                 Ok(Progress::Holder) => {
                     if patience(Waiting::Holder).is_break() {
                         return Err(ReplicaError::GaveUp);
                     }
                 }
-                Err(blocking::RecvTimeoutError::Timeout) => {}
+                Err(blocking::RecvTimeoutError::Timeout) => {
+                    told = true;
+                    if patience(Waiting::Away(since.elapsed())).is_break() {
+                        return Err(ReplicaError::GaveUp);
+                    }
+                }
                 Err(blocking::RecvTimeoutError::Disconnected) => {
                     return Err(ReplicaError::Refused("its thread ended".to_owned()));
                 }

@@ -1,7 +1,8 @@
 //! The copy of a session on a real NATS server: one writer at a time, nothing lost, whatever ends in between.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use wavecrew_remote::connect::ConnectionSettings;
@@ -140,6 +141,8 @@ fn a_run_waits_for_a_server_that_is_down_and_loses_nothing() {
     });
     let (mut replica, _) = Replica::acquire(settings(&server, "one"), Expect::Nothing, patience).unwrap();
     replica.append(b"before ").unwrap();
+    // A slow machine may have waited already.
+    let _ = waits.try_iter().count();
     server.kill(0);
     let appending = std::thread::spawn(move || {
         let appended = replica.append(b"after");
@@ -161,9 +164,18 @@ fn somebody_who_waits_can_give_up() {
     let Some(mut server) = NatsServer::start() else {
         return;
     };
-    let patience: Patience = Box::new(|_| ControlFlow::Break(()));
+    let gives_up = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&gives_up);
+    let patience: Patience = Box::new(move |_| {
+        if asked.load(Ordering::SeqCst) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
     let (mut replica, _) = Replica::acquire(settings(&server, "one"), Expect::Nothing, patience).unwrap();
     server.kill(0);
+    gives_up.store(true, Ordering::SeqCst);
     let error = replica.append(b"x").unwrap_err();
     assert!(matches!(error, ReplicaError::GaveUp), "{error}");
 }

@@ -193,16 +193,13 @@ impl<'a> Driver<'a> {
             return Err(DriveError::NoSandbox(reason));
         }
         let (place_events, place_events_in) = unbounded_channel();
-        let elsewhere = match open_remote(context.remote.take(), &session, &sandbox, place_events) {
+        let elsewhere = match open_remote(context.remote.take(), &mut session, &sandbox, place_events) {
             Ok(elsewhere) => elsewhere,
             Err(error) => {
                 guardian.shutdown().await;
                 return Err(error);
             }
         };
-        if let Some((place, _)) = &elsewhere {
-            session.drop_recovered(|task, attempt| place.continues(task, attempt));
-        }
         if !sandbox.protects_session() {
             // A run without a copy is better than none.
             let _ = session.journal.keep_copy();
@@ -288,7 +285,7 @@ async fn start_guardian(
 /// Opens the place on other machines, if the run has one.
 fn open_remote(
     remote: Option<RemoteWorkers>,
-    session: &OpenSession,
+    session: &mut OpenSession,
     sandbox: &Sandbox,
     events: UnboundedSender<PlaceEvent>,
 ) -> Result<Option<OpenPlace>, DriveError> {
@@ -302,5 +299,6 @@ fn open_remote(
         events,
     });
     let place = place.map_err(DriveError::NoRemote)?;
+    session.drop_recovered(|task, attempt| place.continues(task, attempt));
     Ok(Some((place, rules)))
 }

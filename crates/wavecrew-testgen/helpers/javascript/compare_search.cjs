@@ -86,7 +86,8 @@ class CompareSearch {
     if (this.open.before.size > 0 || this.open.after.size > 0) return false;
     const [enough, perBranch] = ENOUGH[this.request.quick ? 0 : 1];
     const size = this.branches.size + (this.aimless || this.atLoad ? 10 * this.targets.length : 0);
-    return this.calls - this.lastNew > enough + perBranch * size;
+    const patience = this.groups.size > 0 ? 1 : 3;
+    return this.calls - this.lastNew > patience * (enough + perBranch * size);
   }
 
   // A call as it is sent.

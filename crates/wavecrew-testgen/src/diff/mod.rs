@@ -208,6 +208,9 @@ enum HelperLine {
     Outcome { outcome: Box<ComparedModule> },
 }
 
+/// How a helper begins to say that its time was too short.
+const LATE: &str = "the time limit came";
+
 /// Reads the lines of a helper.
 #[derive(Default)]
 struct HelperOutput {
@@ -240,7 +243,7 @@ impl HelperOutput {
     fn result(self, file: &Path, why: impl FnOnce() -> String) -> ComparedModule {
         match self.outcome {
             Some(outcome) => ComparedModule {
-                complete: !self.is_stopped,
+                complete: !self.is_stopped && !outcome.dropped.iter().any(|one| one.why.starts_with(LATE)),
                 ..outcome
             },
             None => ComparedModule {

@@ -385,7 +385,10 @@ impl TestEnvironment {
 /// Whether a test can be the cause of a run without a result.
 fn is_caused_by_tests(error: &MeasureError) -> bool {
     match error {
-        MeasureError::TimedOut { .. } | MeasureError::Killed { .. } | MeasureError::NoReport { .. } => true,
+        MeasureError::TimedOut { .. }
+        | MeasureError::Killed { .. }
+        | MeasureError::Unfinished { .. }
+        | MeasureError::NoReport { .. } => true,
         MeasureError::NotInstalled { .. }
         | MeasureError::Stopped
         | MeasureError::Start { .. }

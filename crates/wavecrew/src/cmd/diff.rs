@@ -211,6 +211,9 @@ impl Args {
                 message: format!("cannot write {}: {why}", file.display()),
                 help: "name a file in a folder that exists".to_owned(),
             })?;
+            for written in &report.written {
+                global.note(&format!("wrote {}", written.file.display()));
+            }
             global.note(&render::summary(report));
         } else if !global.json {
             let mut out = stdout().lock();

@@ -25,7 +25,23 @@ pub struct ResumeOptions {
 }
 
 impl Launch<'_> {
-    /// Opens a session again and runs what is left of it.
+    /// Opens a session again: its copy elsewhere comes first, if it has one.
+    fn open(&self, dir: SessionDir) -> Result<(OpenSession, Ledger), Failure> {
+        let copy = self.continue_copy(&dir.read_info()?)?;
+        let info = dir.read_info()?;
+        let mut team = find_team::own(&info.team)?;
+        if let Some((team, scope)) = team.as_mut().zip(Scope::read(dir.path()).ok()) {
+            scope.add_parts_to(team);
+        }
+        let (mut session, ledger) = OpenSession::resume(&self.project, dir, &holder(), team)?;
+        if let Some(copy) = copy {
+            copy.attach(&mut session)?;
+        }
+        session.log_bytes = self.config.limits.log_bytes;
+        Ok((session, ledger))
+    }
+
+    /// Runs what is left of a session.
     pub fn resume(&self, dir: SessionDir, resume_options: &ResumeOptions) -> Result<Exit, Failure> {
         let Self {
             project,
@@ -33,17 +49,8 @@ impl Launch<'_> {
             flags,
             global,
         } = self;
-        let copy = self.continue_copy(&dir.read_info()?)?;
-        let info = dir.read_info()?;
-        let mut team = find_team::own(&info.team)?;
-        if let Some((team, scope)) = team.as_mut().zip(Scope::read(dir.path()).ok()) {
-            scope.add_parts_to(team);
-        }
-        let (mut session, ledger) = OpenSession::resume(project, dir, &holder(), team)?;
-        if let Some(copy) = copy {
-            copy.attach(&mut session)?;
-        }
-        session.log_bytes = config.limits.log_bytes;
+        let (mut session, ledger) = self.open(dir)?;
+        let info = session.info.clone();
         if !resume_options.dry_run {
             testing_setup::set_up(&mut session, &ledger, global)?;
         }

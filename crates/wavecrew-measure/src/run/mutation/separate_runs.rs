@@ -126,9 +126,9 @@ fn test_mutant(
         Ok(measured) => Ok(Some(outcome(&measured, baseline))),
         Err(MeasureError::TimedOut { .. }) if run.is_time_up() => Ok(None),
         Err(MeasureError::TimedOut { .. }) => Ok(Some(MutantOutcome::TimedOut)),
-        Err(MeasureError::Killed { .. } | MeasureError::NoReport { .. }) => {
-            Ok(Some(MutantOutcome::Killed { by: Vec::new() }))
-        }
+        Err(
+            MeasureError::Killed { .. } | MeasureError::Unfinished { .. } | MeasureError::NoReport { .. },
+        ) => Ok(Some(MutantOutcome::Killed { by: Vec::new() })),
         Err(error) => Err(error),
     }
 }

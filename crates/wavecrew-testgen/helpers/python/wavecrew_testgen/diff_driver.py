@@ -31,7 +31,7 @@ MAX_TEST_FILES = 25
 MAX_IMPORTERS = 4
 LEAST_SECONDS = 2.0
 STOP_SECONDS = 8.0  # for confirming what was found, when somebody stops the search
-CHECK_SHARE = 0.3  # of the wall time, kept for new processes and tests
+CHECK_SHARE = {False: 0.3, True: 0.45}  # of the wall time, kept for new processes, and with tests also for running them
 MISSING = "the import fails: ModuleNotFoundError"
 SKIPPED = {"node_modules", "venv", ".venv", "site-packages", "__pycache__", "build", "dist", ".git", ".tox", ".nox"}
 
@@ -211,7 +211,8 @@ class Entry:
         }
         request.update(more)
         left = max(LEAST_SECONDS, diff.seconds_left())
-        request["wall_seconds"] = left * (1 - CHECK_SHARE) if mode != "check" else left
+        tested = any((diff.request.get("tests") or {}).values())
+        request["wall_seconds"] = left if mode == "check" else left * (1 - CHECK_SHARE[tested])
         request["longest"] = left
         return request
 

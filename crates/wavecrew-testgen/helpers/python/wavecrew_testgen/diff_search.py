@@ -9,7 +9,7 @@ from .selection import weight
 from .simplify import shorter_cases, simpler_cases, trimmed_cases
 
 PER_GROUP = 4  # cases kept for one cause
-MAX_SAME = 40  # cases without a difference that reach changed lines, for guard tests
+MAX_SAME = 40  # cases without a difference that reach changed lines, for guard tests; as many calls as snippets
 STALE_LIMIT = 6000
 IRRELEVANT_AFTER = 120  # calls of a target that reach nothing changed
 PATIENCE, PATIENCE_FOUND = 12000, 3000  # attempts without anything new, before and after a difference is found
@@ -61,7 +61,7 @@ class DiffSearch(Search):
         self.inside = {(one["file"], line) for one in diff["changed"] if session.is_loaded(one["path"]) for line in one["in_functions"]}
         self.branches = set()  # of functions with changed lines
         self.groups = {}
-        self.same = []
+        self.same = {False: [], True: []}  # of calls, of snippets
         self.compared = 0
         self.reached = {"new": set(), "old": set()}
         self.attempts = self.progress_at = 0
@@ -96,8 +96,10 @@ class DiffSearch(Search):
             kind = diff_compare.kind_of_difference(new, old, steps, old_steps)
             if kind is not None:
                 self._found(case, outcome, new, old, kind, lines)
-            elif lines and len(self.same) < MAX_SAME and old[0] != "refused":
-                self.same.append((case, new, lines))
+            elif lines and old[0] != "refused":
+                same = self.same[self.targets[case.target].how == "snippet"]
+                if len(same) < MAX_SAME:
+                    same.append((case, new, lines))
             outcome.features = outcome.features | old_features
         if outcome.how == "hangs":
             self.hangs[case.target] = self.hangs.get(case.target, 0) + 1
@@ -243,7 +245,7 @@ class DiffSearch(Search):
         if any(kind == "slow" for _, kind in self.groups):
             return
         seen = set()
-        for case, new, lines in list(self.same):
+        for case, new, lines in self.same[False] + self.same[True]:
             if len(seen) >= STRETCHED_CASES:
                 return
             if new[0] != "returns" or (case.target, lines) in seen:
@@ -309,7 +311,7 @@ class DiffSearch(Search):
         return [[found.data(self.targets[found.case.target]) for found in group[:PER_GROUP]] for group in self.groups.values()]
 
     def unchanged(self):
-        return [[case.data(), new] for case, new, _ in self.same]
+        return [[case.data(), new] for case, new, _ in self.same[False] + self.same[True]]
 
     def reached_lines(self):
         return {version: sorted([file, line] for file, line in reached) for version, reached in self.reached.items()}

@@ -1,5 +1,6 @@
 """Differences as tests that fail on the old version and pass on the new one, and what stayed the same as tests that pass on both."""
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 from . import naming, pytest_run
 from .assertions import asserts
@@ -51,7 +52,10 @@ class Tests:
                     taken.add(key)
                     same.append({"case": case, "new": outcome})
         made = [kept for one in same for kept in self._asserting(writer, [one])]
-        self._publish(writer, self._right(writer, made, must_fail_on_old=False), "guard")
+        right = self._right(writer, made, must_fail_on_old=False)
+        self._publish(writer, right, "guard")
+        if not right:
+            self.diff.drop(self.module, "no test of what stayed the same could be written")
 
     def _writer(self, what):
         commit = self.diff.request.get("commit")
@@ -87,7 +91,8 @@ class Tests:
             if not made or self.diff.seconds_left() < LEAST_SECONDS:
                 return []
             text = self._text(writer, made)
-            failing = self._failing(text, "new")
+            with ThreadPoolExecutor(2) as pool:
+                failing, failing_on_old = pool.map(lambda version: self._failing(text, version), ("new", "old"))
             if failing is True or failing is None or failing is pytest_run.TOO_LATE:
                 if len(made) == 1 or failing is not True:
                     return []
@@ -98,7 +103,7 @@ class Tests:
             made = [pair for pair in made if not pytest_run.is_one_of(pair[1].test, failing)]
         if not made:
             return []
-        failing = self._failing(self._text(writer, made), "old")
+        failing = failing_on_old
         if failing is True:
             # A name that only one version has breaks the whole file there.
             if len(made) == 1:

@@ -1,8 +1,12 @@
 //! Workers on other hosts: real NATS servers, real `wavecrew worker` processes, each with a home of its own.
 
 mod bad_input;
+mod disturbed;
 mod failures;
 mod journal;
+mod network;
+mod permissions;
+mod states;
 mod trust;
 mod work;
 
