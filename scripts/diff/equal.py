@@ -16,6 +16,8 @@ PYTHON_KINDS = ["identical", "reformatted", "re-commented", "re-typed", "renamed
 JAVASCRIPT_KINDS = ["identical", "reformatted", "re-commented", "re-typed", "renamed locals"]
 # Larger modules only take longer.
 MOST_BYTES = 60_000
+# What the command answers when it could compare nothing.
+BAD_INPUT = 2
 
 
 def python_identical(text, chance):
@@ -233,8 +235,9 @@ def make(pair, inner, kind):
     return True
 
 
-def measure(program, home, pairs, count, run_diff, forced, budget=10):
-    """Measures pairs until `count` of them have a result. Continues after the last one.
+def measure(program, home, pairs, count, run_diff, forced, budget=20):
+    """Measures pairs until `count` of them have a result. Continues after the last one. Pairs for which the time was too
+    short are measured again.
 
     Most pairs are recognised by their text, and nothing runs. With `forced`, all of them run.
     """
@@ -242,6 +245,7 @@ def measure(program, home, pairs, count, run_diff, forced, budget=10):
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / ("forced.json" if forced else "result.json")
     done = json.loads(file.read_text()) if file.exists() else []
+    done = [case for case in done if case["exit"] != BAD_INPUT]
     known = {(case["pair"], case["module"], case["kind"]) for case in done}
     for pair, inner, kind in cases(pairs, 10 * count):
         if len(done) >= count:

@@ -96,7 +96,7 @@ def equal_section(home):
         for kind in [*sorted({case["kind"] for case in cases}), None]:
             some = [case for case in cases if kind in (None, case["kind"])]
             false = sum(bool(case.get("differences")) for case in some)
-            broken = sum("problem" in case for case in some)
+            broken = sum("problem" in case or case["exit"] == 2 for case in some)
             inputs = sum(case.get("calls") or 0 for case in some)
             lines.append(f"| {kind or '**all** (goal: 0)'} | {len(some)} | {false} | {broken} | {inputs} | {statistics.median(case['seconds'] for case in some):.0f} |")
         lines.append("")

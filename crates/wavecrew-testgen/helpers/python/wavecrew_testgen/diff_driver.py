@@ -30,6 +30,7 @@ SHORT = 20  # a call that ends in one version takes at most this part of the tim
 MAX_TEST_FILES = 25
 MAX_IMPORTERS = 4
 LEAST_SECONDS = 2.0
+MAX_SNIPPET_SECONDS, SNIPPET_SHARE = 4.0, 0.15  # of processor time, for loading snippets
 STOP_SECONDS = 8.0  # for confirming what was found, when somebody stops the search
 CHECK_SHARE = {False: 0.3, True: 0.45}  # of the wall time, kept for new processes, and with tests also for running them
 MISSING = "the import fails: ModuleNotFoundError"
@@ -193,6 +194,7 @@ class Entry:
         diff = self.diff
         root = self.root(version)
         name, folder = self.candidates[version][0]
+        snippet_seconds = min(MAX_SNIPPET_SECONDS, max(1.0, SNIPPET_SHARE * diff.request["budget"]))
         changed = []
         for one in diff.request["changed"]:
             changed.append({
@@ -207,7 +209,9 @@ class Entry:
             "conftests": [], "fixtures": {}, "autouse": [], "unusable_fixtures": {}, "seconds": seconds,
             "trace": [one["path"] for one in changed], "call_seconds": CALL_SECONDS,
             "diff": {"changed": changed, "snippets": self.snippet_files, "new_root": diff.new_root, "peer": None,
-                     "constants": self._constants(), "quick": bool(diff.request.get("quick"))},
+                     "constants": self._constants(), "quick": bool(diff.request.get("quick")),
+                     # The new version only makes inputs that the old one knows, too.
+                     "snippet_seconds": snippet_seconds * (1 if version == "new" and mode == "search" else 2)},
         }
         request.update(more)
         left = max(LEAST_SECONDS, diff.seconds_left())

@@ -23,6 +23,7 @@ REDUCE_FROM = 0.8  # of the time; the rest is for smaller inputs
 CHANGED_WEIGHT = 8
 LOADS = 1.2  # time for confirming, in loading times: fewer files are read then, and two processes load side by side
 LEAST_SECONDS = 1.0
+LEAST_SHARE = 0.4  # of what is left after loading
 
 
 class DiffSession(Session):
@@ -91,7 +92,6 @@ class DiffSession(Session):
         request = self.request
         old = peer.Peer(request["diff"]["peer"])
         try:
-            old.wait_until_ready()
             self._search_with(old)
         except peer.PeerGone as error:
             self.report.send("dropped", why="old version: %s" % error)
@@ -123,11 +123,13 @@ class DiffSession(Session):
         probes = Probes(replacer, list(self.analysis.functions.values()))
         everything = targets + snippet_targets
         if not everything:
+            old.wait_until_ready()
             self.report.send("dropped", why="has no function or class to call, and no test or example uses it")
             return
         search = DiffSearch(
             self.runner, everything, classes, maker, Variation(rng, everything[0].pool), rng, probes, self.report)
         search.excluded = {Case.of(data).key() for data in request["excluded"]}
+        old.wait_until_ready()  # both versions load their snippets side by side
         search.compare(self, old, request["diff"])
         if self.report.used_share() > 0.15:
             self.report.restart(wall_seconds=self._wall_seconds())
@@ -148,8 +150,9 @@ class DiffSession(Session):
     def _wall_seconds(self):
         """Wall time for the search: more processes must load the module later, to confirm what it finds."""
         loading = time.monotonic() - self.report.created
-        left = min(self.request["wall_seconds"], self.request["longest"] - LOADS * loading) - loading
-        return max(LEAST_SECONDS, left)
+        longest = self.request["longest"]
+        left = min(self.request["wall_seconds"], longest - LOADS * loading) - loading
+        return max(LEAST_SECONDS, LEAST_SHARE * (longest - loading), left)
 
     def _changed_constants(self):
         """Constants on changed lines of both versions, and their neighbours."""

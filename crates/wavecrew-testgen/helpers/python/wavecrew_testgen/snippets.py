@@ -19,7 +19,6 @@ from .values import Pool, constants, separators
 LOAD_SECONDS = 8
 MAX_SNIPPETS = 1500
 MAX_PER_FILE = 600
-MAX_SECONDS = 4.0  # of processor time, for loading
 MAX_ROWS = 40
 MAX_TEXT = 3000
 SLOT = "__literal_%d__"
@@ -103,7 +102,7 @@ class Snippets:
             return found
         started = time.process_time()
         for path in files:
-            if len(found) >= MAX_SNIPPETS or time.process_time() - started > MAX_SECONDS:
+            if len(found) >= MAX_SNIPPETS or time.process_time() - started > self.request["diff"]["snippet_seconds"]:
                 break
             self.beat()
             try:
