@@ -71,7 +71,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Missing,
         "missing",
         Weight::Refutes,
-        "A file, a section, an id or a value that has to be there is not, or is empty.",
+        "A required file, section, id or value is missing or empty.",
     ),
     rule(
         Rule::Malformed,
@@ -143,7 +143,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Vague,
         "vague",
         Weight::Doubts,
-        "A criterion, a task or a finding names nothing that can be observed; or a task only looks into something.",
+        "A criterion, a task or a finding names nothing that can be observed; or a task only investigates something.",
     ),
     rule(
         Rule::Unrelated,
@@ -239,7 +239,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Rewritten,
         "rewritten",
         Weight::Doubts,
-        "A test of the base commit was changed without the plan's word, and fails on the new code as it was.",
+        "A test of the base commit was changed although the plan does not announce it, and its old version fails on the new code.",
     ),
     rule(
         Rule::Commands,

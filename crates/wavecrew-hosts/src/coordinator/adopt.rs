@@ -191,7 +191,7 @@ impl Coordinator {
         }
         self.follow(key, actions);
         self.note(format!(
-            "{task} was not run again: host {} went on with it while nobody was there",
+            "{task} does not run again: host {} continued it without a coordinator",
             one.host
         ));
         for (message, bytes, sequence) in one.messages {

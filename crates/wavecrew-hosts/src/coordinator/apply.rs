@@ -128,7 +128,7 @@ impl AppliedTurn {
                 text += &format!(" and {more} more");
             }
             notes.push(format!(
-                "Host {} changed what the worker may not change; left out: {text}",
+                "Host {} changed files that the role may not change; not copied back: {text}",
                 self.host
             ));
         }
@@ -161,7 +161,7 @@ fn take_commits_or_note(shared: &Shared, back: &GitBack, host: &str) -> io::Resu
     match take_commits(back, &shared.cache, &shared.files.temp_file()?) {
         Ok(()) => Ok(Vec::new()),
         Err(error) => Ok(vec![format!(
-            "The commits of host {host} could not be taken over: {error}"
+            "cannot import the commits of host {host}: {error}"
         )]),
     }
 }

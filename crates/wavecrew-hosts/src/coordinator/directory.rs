@@ -152,13 +152,13 @@ impl Directory {
 pub fn misfit(host: &HostAnnouncement, wanted: &Wanted) -> Option<String> {
     if host.wire != WIRE_VERSION || host.program != env!("CARGO_PKG_VERSION") {
         return Some(format!(
-            "runs wavecrew {}, and this is {}",
+            "runs wavecrew {}; this run uses {}",
             host.program,
             env!("CARGO_PKG_VERSION")
         ));
     }
     if host.draining {
-        return Some("is about to leave".to_owned());
+        return Some("is shutting down".to_owned());
     }
     if host.slots == 0 {
         return Some("has no slots".to_owned());

@@ -800,7 +800,7 @@ impl Coordinator {
                 *told = true;
                 let shown = self.facts.settings.connection.shown();
                 self.note(format!(
-                    "NATS at {shown} does not answer; the run waits for it, and nothing is lost"
+                    "NATS at {shown} does not answer; the run waits; no result is lost"
                 ));
             }
             LinkState::Up | LinkState::Down { .. } => {}
@@ -927,7 +927,7 @@ impl Coordinator {
             }
             Refusal::Version { program, .. } => {
                 let reason = format!(
-                    "host {host} runs wavecrew {program}, and this is {}",
+                    "host {host} runs wavecrew {program}; this run uses {}",
                     env!("CARGO_PKG_VERSION")
                 );
                 self.spawn_failed(key, reason, false);
@@ -937,11 +937,11 @@ impl Coordinator {
             }
             Refusal::NotTrusted { key: signer } => {
                 let reason =
-                    format!("host {host} does not trust this run; start its worker with --trust {signer}");
+                    format!("host {host} does not trust this run; on that host, run `wavecrew worker --trust {signer}`");
                 self.spawn_failed(key, reason, false);
             }
             Refusal::Other => {
-                let reason = format!("host {host} refuses it, and this version does not know the reason");
+                let reason = format!("host {host} refuses the task for a reason that this version does not know");
                 self.spawn_failed(key, reason, false);
             }
         }

@@ -49,7 +49,7 @@ const QUIET: Duration = Duration::from_secs(2);
 pub enum HostError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("another worker named `{0}` is connected")]
+    #[error("another host named `{0}` is connected")]
     NameTaken(String),
     #[error("another `wavecrew worker` uses {}", .0.display())]
     StateInUse(PathBuf),
@@ -74,7 +74,7 @@ impl HostError {
             Self::Process(_) | Self::GuardianLost => {
                 "start it again; `wavecrew doctor` checks the machine".to_owned()
             }
-            Self::Store(_) => "look at the server's log and its limits for JetStream".to_owned(),
+            Self::Store(_) => "check the server's log and its JetStream limits".to_owned(),
         }
     }
 }

@@ -153,7 +153,7 @@ pub(super) async fn run(
                             b"",
                         )
                         .await;
-                    format!("no files: {reason}")
+                    format!("cannot fetch its files: {reason}")
                 }
                 Err(Failed::Spawn { reason, temporary }) => {
                     let message = FromHost::SpawnFailed {
@@ -496,7 +496,7 @@ impl RunningTurn<'_> {
             Ok(id) => id,
             Err(reason) => {
                 let reason = format!(
-                    "its files cannot be brought back from host {}: {reason}",
+                    "cannot copy its files back from host {}: {reason}",
                     self.context.host
                 );
                 return Err(Failed::Spawn {

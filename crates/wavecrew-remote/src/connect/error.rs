@@ -13,7 +13,7 @@ use super::ConnectionSettings;
 pub enum ConnectError {
     #[error("`{url}` is not the address of a NATS server: {reason}")]
     Url { url: String, reason: String },
-    #[error("the connection to NATS is set up in two ways: {0}")]
+    #[error("conflicting settings for the NATS connection: {0}")]
     Settings(&'static str),
     #[error("cannot use `{}`: {reason}", path.display())]
     File { path: PathBuf, reason: String },

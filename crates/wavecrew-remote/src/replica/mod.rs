@@ -63,13 +63,13 @@ pub enum ReplicaError {
     InUse { run: String, holder: String },
     #[error("another coordinator continued the session `{run}`: {by}")]
     TakenOver { run: String, by: String },
-    #[error("NATS has a session `{run}` of this project already, driven by {holder}")]
+    #[error("NATS already has a session `{run}` of this project, run by {holder}")]
     Exists { run: String, holder: String },
     #[error("NATS has no session `{run}` of the project `{project}`")]
     Unknown { run: String, project: String },
     #[error("NATS cannot store the session: {0}")]
     Refused(String),
-    #[error("you stopped while the run waited for NATS")]
+    #[error("interrupted while waiting for NATS")]
     GaveUp,
 }
 

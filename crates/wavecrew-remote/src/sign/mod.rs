@@ -86,9 +86,9 @@ impl RunKey {
 pub enum NotTrusted {
     #[error("it is not signed")]
     NotSigned,
-    #[error("it is signed for `{0}`, which this host does not trust")]
+    #[error("it is signed with the key `{0}`, which this host does not trust")]
     Stranger(String),
-    #[error("its signature does not hold")]
+    #[error("its signature is invalid")]
     BadSignature,
     #[error("its certificate is for another run or project")]
     OtherRun,

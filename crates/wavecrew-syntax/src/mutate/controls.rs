@@ -44,7 +44,7 @@ fn control(language: Grammar, source: &str, kind: MutantKind) -> Option<Mutant> 
         replacement: changed,
         kind,
         description: match kind {
-            MutantKind::Unchanged => "a change that means nothing",
+            MutantKind::Unchanged => "a change without effect",
             MutantKind::Raises => "every function raises an error",
             _ => "every function does nothing",
         }

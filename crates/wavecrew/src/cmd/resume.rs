@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long a running process may take to follow.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Continue a session that stopped, or end the pause of a running one
+/// Continue a session that stopped, or unpause a running one
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -17,7 +17,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Write the skill files of the three built-in teams
+    /// Write the skill files of the teams testing, lifecycle and planex
     #[command(after_help = "Examples:\n  wavecrew skills install claude")]
     Install(Target),
     /// Remove the skill files

@@ -16,10 +16,10 @@ use wavecrew_remote::sign::Trust;
 use wavecrew_remote::wire::HostAgent;
 use wavecrew_run::installed::{find, installed, version};
 
-/// Let runs on other machines use this one for their workers
+/// Make this machine a host for workers of runs on other machines
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Runs until you stop it. The first Ctrl-C takes no new work and lets workers finish, the second ends them.\n\n\
+    after_help = "Runs until you stop it. After the first Ctrl-C it takes no new work and lets workers finish; the second ends them.\n\n\
     Examples:\n  wavecrew worker --nats nats://10.0.0.1:4222 --slots 4\n  \
     wavecrew worker --nats nats://10.0.0.1:4222 --label gpu --project shop\n  \
     wavecrew worker --show-key"
@@ -31,7 +31,7 @@ pub struct Args {
     /// Workers at the same time [default: one per two processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     slots: Option<u32>,
-    /// Something that this machine has and tasks may need; may be repeated
+    /// Label of this machine, which `[[place]]` can require; may be repeated
     #[arg(long = "label", value_name = "LABEL")]
     labels: Vec<String>,
     /// Name of this machine in lists; every worker process needs its own [default: the host name]
@@ -143,7 +143,7 @@ fn line(news: &HostNews) -> String {
     match news {
         HostNews::Ready { containment: true } => "Ready".to_owned(),
         HostNews::Ready { containment: false } => {
-            "Ready. No PID namespace here: if this process is killed, its workers may live on.".to_owned()
+            "Ready. No PID namespace here: if this process is killed, its workers may keep running.".to_owned()
         }
         HostNews::Started { task, run } => format!("[START] {task} of {run}"),
         HostNews::Ended { task, run, how } => format!("[END] {task} of {run}: {how}"),

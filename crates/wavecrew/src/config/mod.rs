@@ -41,7 +41,7 @@ pub struct Config {
     pub spending: Spending,
     /// Names of pools by agent.
     pub pools: BTreeMap<String, String>,
-    /// Models and further words for single agents.
+    /// Models and arguments for single agents.
     pub agents: AgentSettings,
     /// How the project is built and tested.
     pub verify: Verify,
@@ -201,7 +201,7 @@ impl ConfigLimits {
     }
 }
 
-/// `[agents.NAME]`: a model and further words for each.
+/// `[agents.NAME]`: a model and arguments for each.
 fn agents(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> AgentSettings {
     let known: Vec<&str> = cli::ALL.iter().map(|cli| cli.name()).chain(["acp"]).collect();
     let mut settings = AgentSettings::default();

@@ -245,7 +245,7 @@ fn patience() -> Patience {
                 if time >= QUIET && !told_away {
                     told_away = true;
                     tell!(
-                        "NATS does not answer; the run waits for it, and nothing is lost (Ctrl-C ends the wait)"
+                        "NATS does not answer; the run waits; no result is lost (Ctrl-C ends the wait)"
                     );
                 }
                 if stop.load(Ordering::SeqCst) {
@@ -256,7 +256,7 @@ fn patience() -> Patience {
                 if !told_holder {
                     told_holder = true;
                     tell!(
-                        "Another process drove this session; waiting until it is certain that it does not any more"
+                        "Another process ran this session; waiting until its lease ends"
                     );
                 }
             }
@@ -274,7 +274,7 @@ fn help(error: &ReplicaError) -> String {
     match error {
         ReplicaError::Connect { help, .. } => (*help).to_owned(),
         ReplicaError::InUse { .. } => {
-            "wait for that run, or stop it; one process drives a session".to_owned()
+            "wait for that run, or stop it; only one process can run a session".to_owned()
         }
         ReplicaError::TakenOver { .. } => "follow the session where it was continued".to_owned(),
         ReplicaError::Exists { .. } => format!(
@@ -284,7 +284,7 @@ fn help(error: &ReplicaError) -> String {
         ReplicaError::Unknown { .. } => {
             "check the id and `project` in [remote]; only sessions with `--journal nats` are there".to_owned()
         }
-        ReplicaError::Refused(_) => "look at the server's limits for JetStream".to_owned(),
+        ReplicaError::Refused(_) => "check the server's JetStream limits".to_owned(),
         ReplicaError::GaveUp => "continue the session when NATS answers again".to_owned(),
     }
 }

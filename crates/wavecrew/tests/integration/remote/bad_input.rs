@@ -64,5 +64,5 @@ fn two_hosts_of_one_name_are_refused() {
     let _first = Host::start(&nats, "same", "");
     let sandbox = user();
     let outcome = sandbox.wavecrew(&format!("worker --name same --nats {}", nats.url()));
-    outcome.expect_error(2, &["another worker named `same` is connected", "--name"]);
+    outcome.expect_error(2, &["another host named `same` is connected", "--name"]);
 }

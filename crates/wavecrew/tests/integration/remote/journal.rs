@@ -95,7 +95,7 @@ fn the_same_session_from_two_machines_is_refused() {
     let id = first.session_id();
     outcome.expect_error(
         2,
-        &[&format!("NATS has a session `{id}` of this project already")],
+        &[&format!("NATS already has a session `{id}` of this project")],
     );
     assert!(second.sessions().is_empty(), "nothing is left of it");
     let outcome = second.wavecrew(&*continued(&nats, "nonsense", ""));

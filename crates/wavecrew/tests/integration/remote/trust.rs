@@ -22,7 +22,7 @@ fn a_host_that_does_not_trust_a_run_executes_nothing() {
     let outcome = sandbox.wavecrew(&*words(&nats, "--place remote"));
     assert_ne!(outcome.code, Some(0), "{}", host.said());
     let advice = format!(
-        "host h1 does not trust this run; start its worker with --trust {}",
+        "host h1 does not trust this run; on that host, run `wavecrew worker --trust {}`",
         key(&user())
     );
     assert!(journal(&sandbox).contains(&advice), "{}", journal(&sandbox));
