@@ -160,9 +160,7 @@ pub(super) fn apply_to_project(
 fn take_commits_or_note(shared: &Shared, back: &GitBack, host: &str) -> io::Result<Vec<String>> {
     match take_commits(back, &shared.cache, &shared.files.temp_file()?) {
         Ok(()) => Ok(Vec::new()),
-        Err(error) => Ok(vec![format!(
-            "cannot import the commits of host {host}: {error}"
-        )]),
+        Err(error) => Ok(vec![format!("cannot import the commits of host {host}: {error}")]),
     }
 }
 

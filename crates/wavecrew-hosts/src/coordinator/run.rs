@@ -936,12 +936,14 @@ impl Coordinator {
                 self.spawn_failed(key, format!("host {host} has no {agent}"), false);
             }
             Refusal::NotTrusted { key: signer } => {
-                let reason =
-                    format!("host {host} does not trust this run; on that host, run `wavecrew worker --trust {signer}`");
+                let reason = format!(
+                    "host {host} does not trust this run; on that host, run `wavecrew worker --trust {signer}`"
+                );
                 self.spawn_failed(key, reason, false);
             }
             Refusal::Other => {
-                let reason = format!("host {host} refuses the task for a reason that this version does not know");
+                let reason =
+                    format!("host {host} refuses the task for a reason that this version does not know");
                 self.spawn_failed(key, reason, false);
             }
         }

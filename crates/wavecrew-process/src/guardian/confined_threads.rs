@@ -105,16 +105,16 @@ impl ConfinedThreads {
 
 /// Prepares the confinement and starts a thread for each job of the queue until it is closed.
 fn serve(confinement: &Confinement, number: u64, mut outlet: Outlet, queue: &Receiver<SpawnJob>) {
-    let prepared = confinement.enter().map(Arc::new);
+    let errno = |error: &io::Error| Errno::from_io_error(error).unwrap_or(Errno::PERM);
+    let prepared = confinement.enter().map(Arc::new).map_err(|error| errno(&error));
     for job in queue {
         let (key, job_number) = (job.key, job.number);
         let started = match &prepared {
-            Ok(rules) => start_thread(&outlet, rules, number, job),
-            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            Ok(rules) => start_thread(&outlet, rules, number, job).map_err(|error| errno(&error)),
+            Err(error) => Err(*error),
         };
         if let Err(error) = started {
-            let errno = Errno::from_io_error(&error).unwrap_or(Errno::PERM);
-            let _ = outlet.report(key, job_number, Err(errno), None);
+            let _ = outlet.report(key, job_number, Err(error), None);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, openat};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
@@ -92,7 +92,9 @@ fn hide_folder(folder: &Path, shown: &[PathBuf]) -> io::Result<()> {
             fs::create_dir_all(path)?;
         } else {
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            File::create(path)?;
+            // Without opening it: a program that another thread starts meanwhile would hold it open for writing, and the
+            // mount could not become read-only.
+            mknodat(CWD, path.as_path(), FileType::RegularFile, Mode::RUSR, 0)?;
         }
         mount_bind_recursive(format!("/proc/self/fd/{}", place.as_raw_fd()), path.as_path())?;
     }

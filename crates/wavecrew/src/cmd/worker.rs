@@ -143,7 +143,8 @@ fn line(news: &HostNews) -> String {
     match news {
         HostNews::Ready { containment: true } => "Ready".to_owned(),
         HostNews::Ready { containment: false } => {
-            "Ready. No PID namespace here: if this process is killed, its workers may keep running.".to_owned()
+            "Ready. No PID namespace here: if this process is killed, its workers may keep running."
+                .to_owned()
         }
         HostNews::Started { task, run } => format!("[START] {task} of {run}"),
         HostNews::Ended { task, run, how } => format!("[END] {task} of {run}: {how}"),

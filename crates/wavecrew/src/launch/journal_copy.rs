@@ -244,9 +244,7 @@ fn patience() -> Patience {
                 }
                 if time >= QUIET && !told_away {
                     told_away = true;
-                    tell!(
-                        "NATS does not answer; the run waits; no result is lost (Ctrl-C ends the wait)"
-                    );
+                    tell!("NATS does not answer; the run waits; no result is lost (Ctrl-C ends the wait)");
                 }
                 if stop.load(Ordering::SeqCst) {
                     return ControlFlow::Break(());
@@ -255,9 +253,7 @@ fn patience() -> Patience {
             Waiting::Holder => {
                 if !told_holder {
                     told_holder = true;
-                    tell!(
-                        "Another process ran this session; waiting until its lease ends"
-                    );
+                    tell!("Another process ran this session; waiting until its lease ends");
                 }
             }
             Waiting::Over => {
