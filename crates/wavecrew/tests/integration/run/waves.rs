@@ -32,6 +32,16 @@ fn findings_flow_into_the_next_wave_as_fenced_data() {
     );
 }
 
+/// The confinement of one worker is made while others start.
+#[test]
+fn many_workers_start_at_once() {
+    let rows: Vec<String> = (0..96).map(|number| format!("t{number},")).collect();
+    let sandbox = Sandbox::new()
+        .tasks(&format!("id,deps\n{}", rows.join("\n")))
+        .flag("-c 48");
+    sandbox.run().expect_exit(0);
+}
+
 #[test]
 fn dependents_of_a_failure_are_skipped_and_the_rest_runs() {
     let sandbox = Sandbox::new()
