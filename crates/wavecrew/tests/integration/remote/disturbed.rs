@@ -137,7 +137,7 @@ fn a_host_with_an_older_version_is_refused_with_the_reason() {
     client.wait_for_pong();
     let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
     wait_until("the reason", || {
-        format!("{}{}", run.stdout(), run.stderr()).contains("old runs wavecrew 0.0.9, and this is")
+        format!("{}{}", run.stdout(), run.stderr()).contains("old runs wavecrew 0.0.9; this run uses")
     });
     let _fits = Host::start(&nats, "new", "");
     run.wait().ok();

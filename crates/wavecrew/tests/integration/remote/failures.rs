@@ -138,7 +138,7 @@ fn a_turn_that_goes_on_without_a_coordinator_is_continued() {
     drop(run.kill());
     let id = sandbox.session_id();
     let continued = sandbox.spawn(&mut sandbox.command(&*format!("resume {id} {}", more(&nats))));
-    continued.wait_for_output("A was not run again");
+    continued.wait_for_output("A does not run again");
     open(&gate);
     continued.wait().ok();
     assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
