@@ -46,7 +46,6 @@ impl SessionDir {
         Ok(ledger)
     }
 
-    /// Everything in the journal, without changing it.
     /// The hosts of attempts whose workers run on other machines.
     pub fn read_hosts(&self) -> HashMap<(String, u32), String> {
         let events = self.read_events().unwrap_or_default();
@@ -62,6 +61,7 @@ impl SessionDir {
         spawned.collect()
     }
 
+    /// Everything in the journal, without changing it.
     pub fn read_events(&self) -> Result<Vec<Event>, SessionError> {
         let (events, _) = Journal::read(&self.journal_file())?;
         Ok(events)

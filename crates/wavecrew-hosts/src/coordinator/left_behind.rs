@@ -1,5 +1,5 @@
-//! Turns that an earlier coordinator of the session left at hosts. The host goes on with such a turn, and what it sends stays in
-//! the stream: the next attempt of the task gets it.
+//! Turns that an earlier coordinator of the session left at hosts. The host continues such a turn, and its messages stay in
+//! the stream until the next attempt of the task reads them.
 
 use super::journal_facts::JournalFacts;
 use crate::task::TurnAtHost;

@@ -27,7 +27,7 @@ use lock::Lock;
 
 pub use files::SessionFile;
 
-/// How often the one who waits is told.
+/// How often a wait is reported to the caller.
 const WAITING_TICK: Duration = Duration::from_millis(250);
 /// Between two attempts to reach NATS.
 const RETRY: Duration = Duration::from_millis(200);
@@ -139,7 +139,7 @@ enum Progress {
 }
 
 impl Replica {
-    /// Takes the lock, keeps every other coordinator from writing, and reads what is there. `patience` is told of every
+    /// Takes the lock, stops every other coordinator from writing, and reads the existing copy. Calls `patience` for every
     /// wait, now and later.
     pub fn acquire(
         settings: ReplicaSettings,

@@ -31,7 +31,7 @@ pub struct HostAnnouncement {
     /// The one-minute load average.
     #[serde(default)]
     pub load: Option<f32>,
-    /// No new attempt: the host is about to leave.
+    /// The host is shutting down and takes no new attempt.
     #[serde(default)]
     pub draining: bool,
 }
