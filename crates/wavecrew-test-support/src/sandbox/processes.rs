@@ -4,6 +4,7 @@ use super::Sandbox;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 impl Sandbox {
     /// Processes that work in the sandbox, or name it in their command line or environment.
@@ -28,10 +29,16 @@ impl Sandbox {
         found
     }
 
-    /// Whether a worker runs that knows itself by this number. Workers may have numbers of their own: see `NSpid` in proc(5).
+    /// Whether a worker runs that knows itself by this number.
     pub fn is_worker_alive(&self, pid: &str) -> bool {
+        self.worker(pid).is_some()
+    }
+
+    /// The worker that knows itself by this number: its folder in the process table. Each guardian numbers its workers anew (see
+    /// `NSpid` in proc(5)), so ask while one guardian runs.
+    pub fn worker(&self, pid: &str) -> Option<PathBuf> {
         let all = fs::read_dir("/proc").expect("the process table").flatten();
-        all.map(|process| process.path()).any(|process| {
+        all.map(|process| process.path()).find(|process| {
             let works_here =
                 fs::read_link(process.join("cwd")).is_ok_and(|folder| folder.starts_with(self.root.path()));
             let status = fs::read_to_string(process.join("status")).unwrap_or_default();
