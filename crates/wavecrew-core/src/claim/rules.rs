@@ -1,4 +1,4 @@
-//! What a check looks for, and what follows from it: the one table that the checks and `docs/truth.md` share.
+//! What a check looks for, and what follows from it: the one table that the checks and `docs/reference/truth.md` share.
 
 use crate::team::Content;
 
@@ -452,14 +452,14 @@ mod tests {
 
     #[test]
     fn the_page_has_the_same_tables() {
-        let page = include_str!("../../../../docs/truth.md");
+        let page = include_str!("../../../../docs/reference/truth.md");
         for info in &RULES {
             let verdict = match info.weight {
                 Weight::Refutes => "contradicted",
                 Weight::Doubts => "unverified",
             };
             let row = format!("| {} | {verdict} | {} |", info.name, info.about);
-            assert!(page.contains(&row), "docs/truth.md lacks: {row}");
+            assert!(page.contains(&row), "docs/reference/truth.md lacks: {row}");
             assert!(
                 KINDS.iter().any(|kind| kind.has(info.rule)),
                 "{} holds for nothing",
@@ -486,7 +486,7 @@ mod tests {
                 of(Weight::Doubts),
                 of(Weight::Refutes)
             );
-            assert!(page.contains(&row), "docs/truth.md lacks: {row}");
+            assert!(page.contains(&row), "docs/reference/truth.md lacks: {row}");
         }
     }
 }
