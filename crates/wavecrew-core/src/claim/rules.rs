@@ -77,7 +77,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Malformed,
         "malformed",
         Weight::Refutes,
-        "The file cannot be read as what it has to be: not UTF-8, not JSON, not its schema, paths outside the project, a cycle.",
+        "The file does not have the required form: not UTF-8, not JSON, not its schema, paths outside the project, a cycle.",
     ),
     rule(
         Rule::Placeholder,
@@ -95,7 +95,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Copied,
         "copied",
         Weight::Refutes,
-        "A section is the role's own instruction.",
+        "A section repeats the role's own instruction.",
     ),
     rule(
         Rule::Repeated,
@@ -119,7 +119,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Unnamed,
         "unnamed",
         Weight::Doubts,
-        "A wanted section is not found, but others are there that may be it.",
+        "A required section was not found, but another section may be the one.",
     ),
     rule(
         Rule::Gaps,
@@ -137,7 +137,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Thin,
         "thin",
         Weight::Doubts,
-        "A section has fewer than four words and names nothing, or says only what can be said of everything.",
+        "A section has fewer than four words and names nothing, or its text would fit any request.",
     ),
     rule(
         Rule::Vague,
@@ -149,7 +149,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Unrelated,
         "unrelated",
         Weight::Doubts,
-        "The document names nothing of the request.",
+        "The document mentions nothing from the request.",
     ),
     rule(
         Rule::Absent,
@@ -161,7 +161,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Unreasoned,
         "unreasoned",
         Weight::Doubts,
-        "A score has no reasons, or reasons that speak against it; or points have no evidence.",
+        "A score has no reasons, or its reasons contradict it; or points have no evidence.",
     ),
     rule(
         Rule::Admits,
@@ -197,7 +197,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Weakened,
         "weakened",
         Weight::Refutes,
-        "A test of the base commit was removed, skipped, emptied or loosened, and the plan does not say so.",
+        "A test of the base commit was removed, skipped, emptied or loosened, and the plan does not announce it.",
     ),
     rule(
         Rule::Disarmed,
@@ -209,13 +209,13 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Shadowed,
         "shadowed",
         Weight::Refutes,
-        "A new file takes the place of a module that the tests import from elsewhere.",
+        "A new file replaces a module that the tests import from elsewhere.",
     ),
     rule(
         Rule::History,
         "history",
         Weight::Refutes,
-        "A branch or a tag is gone, or was moved to a commit that does not continue it.",
+        "A branch or a tag is gone, or was moved to a commit that does not descend from it.",
     ),
     rule(
         Rule::Tampered,
@@ -233,7 +233,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only what its tests expect, is a stub among others, hides every error, or asks objects for what only mocks have; or no new test of a file can fail.",
+        "A function returns only what its tests expect, is a stub among other functions, hides every error, or uses attributes that only mocks have; or no new test of a file can fail.",
     ),
     rule(
         Rule::Rewritten,
@@ -245,7 +245,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Commands,
         "commands",
         Weight::Doubts,
-        "What the build or the tests run was changed, and the plan does not name the file.",
+        "A file that the build or the tests run was changed, and the plan does not name it.",
     ),
     rule(
         Rule::Steered,
@@ -257,7 +257,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Foreign,
         "foreign",
         Weight::Doubts,
-        "While the task ran, files, branches or settings of the repository changed that its role may not change, whoever did it.",
+        "While the task ran, files, branches or settings of the repository changed that its role may not change, whoever changed them.",
     ),
 ];
 
@@ -293,12 +293,12 @@ const OF_SUBSTANCE: &[Rule] = &[
 pub const KINDS: [TruthKind; 10] = [
     TruthKind {
         name: "document",
-        verified: "Every wanted section is there and says something of its own about the request.",
+        verified: "Every required section is there, with content of its own about the request.",
         rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Unnamed, Rule::Admits]],
     },
     TruthKind {
         name: "requirements",
-        verified: "As a document; every requirement has an id, a priority and a criterion that names something observable.",
+        verified: "As for a document; every requirement has an id, a priority and a criterion that names something observable.",
         rules: &[
             ANY_TEXT,
             OF_SUBSTANCE,
@@ -307,7 +307,7 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "epics",
-        verified: "As requirements; every Must requirement is in an epic, every named requirement exists, the stories differ.",
+        verified: "As for requirements; every Must requirement is in an epic, every named requirement exists, the stories differ.",
         rules: &[
             ANY_TEXT,
             OF_SUBSTANCE,
@@ -330,12 +330,12 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "plan or data",
-        verified: "JSON of its schema (`null` is missing, numbers and texts are the same, `a; b` is a list) whose values say something; tasks that differ and name their files.",
+        verified: "JSON that follows its schema (`null` is missing, numbers and texts are the same, `a; b` is a list), with meaningful values; tasks that differ and name their files.",
         rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Vague]],
     },
     TruthKind {
         name: "score",
-        verified: "As its document; the score has reasons, and all figures agree.",
+        verified: "As for its document; the score has reasons, and all figures agree.",
         rules: &[&[Rule::Missing, Rule::Disagrees, Rule::Unreasoned]],
     },
     TruthKind {
@@ -352,12 +352,12 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "file",
-        verified: "It is there and not empty.",
+        verified: "The file exists and is not empty.",
         rules: &[&[Rule::Missing, Rule::Malformed]],
     },
     TruthKind {
         name: "code",
-        verified: "It changes what the program does, in the planned files; build and tests pass with the commands and the tests of the base commit as they were, and with its own.",
+        verified: "It changes what the program does, in the planned files; build and tests pass with the commands and tests of the base commit, and with its own.",
         rules: &[&[
             Rule::Missing,
             Rule::Regressed,
@@ -377,7 +377,7 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "any work of a role",
-        verified: "Branches and tags are where they were or continue from there; nothing changed that the role may not change; what the check relies on is as it was.",
+        verified: "Branches and tags are where they were, or at a descendant; nothing changed that the role may not change; the files that the check relies on are unchanged.",
         rules: &[&[Rule::History, Rule::Tampered, Rule::Foreign]],
     },
 ];
