@@ -106,8 +106,8 @@ fn redundant(text: &mut String, result: &RunResult) {
         return;
     }
     text.push_str(
-        "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. Have them check something \
-         else, or delete them:\n\n",
+        "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. \
+         Make them check something else, or delete them:\n\n",
     );
     for test in result.redundant() {
         text.push_str(&format!("- `{}`\n", test.id));

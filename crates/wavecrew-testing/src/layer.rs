@@ -31,7 +31,7 @@ pub enum Kind {
     Helper,
 }
 
-/// Stands in a layer's folder in place of tests, when the project's own tests show all that new ones would.
+/// Stands in a layer's folder in place of tests, when the project's own tests cover all that new ones would.
 pub const NOTHING_NEW: &str = "nothing-new.md";
 
 /// Whether a file holds tests that show suspected defects. Frameworks do not collect it, and it stays in the session.

@@ -240,7 +240,7 @@ fn undecided(tests: &[TestId]) -> Option<Note> {
     let names: Vec<String> = tests.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| Note {
         what: format!(
-            "kept although they run nothing that others do not; there was no time to see which mutants they kill: {}",
+            "kept although they add no coverage, because there was no time to try which mutants they kill: {}",
             listed(&names)
         ),
         fix: Some("--mutation full".to_owned()),

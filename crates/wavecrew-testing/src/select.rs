@@ -40,7 +40,7 @@ pub enum DropReason {
     DoesNotParse,
     HoldsNoTest,
     AssertsNothing,
-    /// It keeps all others from running.
+    /// It prevents all others from running.
     Focused,
     /// It is marked as known to fail.
     ExpectedToFail,
@@ -64,15 +64,15 @@ impl DropReason {
             Self::EndsRun => "hangs, or kills the process that runs it",
             Self::ChangesSource => "changes source while it runs",
             Self::DoesNotParse => "does not parse",
-            Self::HoldsNoTest => "holds no test",
+            Self::HoldsNoTest => "contains no test",
             Self::AssertsNothing => "asserts nothing that could fail",
-            Self::Focused => "keeps all others from running",
+            Self::Focused => "prevents all others from running",
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
-            Self::KillsNothing => "passes whatever the code that it runs does: it kills no mutant of it",
+            Self::KillsNothing => "passes whatever the code does: it kills no mutant of the code that it runs",
             Self::ReadsSource => {
-                "looks at the text of the source or at the measurement, not at what the code does"
+                "depends on the text of the source or on the measurement, not on what the code does"
             }
             Self::AddsNothing => "adds nothing to the other tests",
         }

@@ -52,7 +52,7 @@ impl Followed {
                 if let Ok(read) = dir.read_ledger(Arc::clone(&ledger.team), &events) {
                     ledger = read;
                     problems.push(format!(
-                        "the journal is read up to event {}; what came after cannot be read",
+                        "the journal is read up to event {}; later events cannot be read",
                         events.len()
                     ));
                 } else if problems.is_empty() {

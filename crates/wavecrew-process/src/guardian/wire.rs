@@ -67,7 +67,7 @@ pub struct ReportedProcess {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the guardian's socket carried something that is not a message")]
+#[error("the guardian's socket received data that is not a message")]
 pub struct Malformed;
 
 pub fn encode(key: u64, message: &impl Serialize) -> Vec<u8> {

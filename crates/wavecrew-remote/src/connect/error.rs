@@ -46,7 +46,7 @@ impl ConnectError {
             Self::File { .. } => "check the path under `[remote]` and that you may read it",
             Self::Refused { .. } => "check the address and the port, and that `nats-server` runs there",
             Self::Credentials { .. } => {
-                "set `credentials`, `user` with `password_file`, or `nkey` under `[remote]` to what the server knows"
+                "set `credentials`, `user` with `password_file`, or `nkey` under `[remote]` to a login that the server accepts"
             }
             Self::Tls { .. } => {
                 "set `ca` under `[remote]` to the certificate of the authority that signed the server's, \
@@ -59,7 +59,7 @@ impl ConnectError {
             Self::Limits { .. } => {
                 "raise the limits of the server (`max_file_store`) or of the account, or remove old streams"
             }
-            Self::JetStream { .. } => "look at the permissions of this account and at the log of the server",
+            Self::JetStream { .. } => "check the permissions of this account and the log of the server",
         }
     }
 

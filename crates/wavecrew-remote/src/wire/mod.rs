@@ -244,7 +244,7 @@ pub enum Refusal {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a message of wavecrew: {0}")]
+#[error("not a wavecrew message: {0}")]
 pub struct Malformed(String);
 
 /// The message and the bytes that it carries.

@@ -184,7 +184,7 @@ impl Driver<'_> {
             } else {
                 (Rule::Foreign, "before the worker started")
             };
-            let text = format!("{path} is not what was checked: it was changed {when}");
+            let text = format!("{path} differs from what was checked: it was changed {when}");
             problems.push(Problem::new(rule, text));
         }
         problems

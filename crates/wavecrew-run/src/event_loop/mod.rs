@@ -61,8 +61,8 @@ pub enum DriveError {
 }
 
 /// Said at the start where the kernel does not end workers with the guardian.
-const UNCONTAINED: &str = "No PID namespace here: if wavecrew and its guardian are killed at once, workers may live on \
-                           until you continue the session. `wavecrew doctor` says what to do.";
+const UNCONTAINED: &str = "No PID namespace here: if wavecrew and its guardian are killed at once, workers may keep running \
+                           until you continue the session. `wavecrew doctor` shows what to do.";
 
 /// Asks a person; runs on its own thread.
 pub type Asker = std::sync::Arc<dyn Fn(&Question) -> GivenAnswer + Send + Sync>;

@@ -146,7 +146,7 @@ impl WorkerCommands {
 /// An answer to something else.
 pub(super) fn unexpected(reply: &RelayReply) -> Refused {
     Refused::request(
-        format!("the run gave an answer to something else: {reply:?}"),
+        format!("the run sent an unexpected answer: {reply:?}"),
         "tell the person who started the run",
     )
 }

@@ -137,7 +137,7 @@ impl ProjectMark {
                 ))),
                 Some(new) if name.starts_with("refs/tags/") || !git.contains(new, old).unwrap_or(false) => {
                     changes.push(RefChange::Lost(format!(
-                        "{shown} was moved from {} to {}, which does not continue it: restore it with `git update-ref {name} \
+                        "{shown} was moved from {} to {}, which does not descend from it: restore it with `git update-ref {name} \
                          {old}`",
                         short(old),
                         short(new)

@@ -50,7 +50,7 @@ pub fn interference(folder: &Path) -> io::Result<Option<String>> {
     }
     Ok((!found.is_empty()).then(|| {
         format!(
-            "tests, fixtures and helpers are all that may be written, and this acts on the framework: {}",
+            "only tests, fixtures and helpers may be written, and this acts on the framework: {}",
             listed(&found)
         )
     }))

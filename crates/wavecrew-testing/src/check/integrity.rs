@@ -68,7 +68,7 @@ fn changed_facts(environment: &mut TestEnvironment, case: &Case<'_>) -> Option<S
     let names: Vec<String> = changed.iter().map(|fact| fact.display().to_string()).collect();
     (case.began.is_some() && !names.is_empty()).then(|| {
         format!(
-            "what checks rely on was changed in the session, and is restored: {}",
+            "files that checks rely on were changed in the session, and are restored: {}",
             listed(&names)
         )
     })

@@ -261,7 +261,7 @@ fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<St
             .collect();
         if !red.is_empty() {
             return Ok(Some(format!(
-                "with the new tests these of the project fail: {}",
+                "together with the new tests, these tests of the project fail: {}",
                 listed(&red)
             )));
         }

@@ -53,7 +53,7 @@ pub fn problems(changes: &Changes, word: &PlanWord, folder: &Path, base: &str) -
         problems.push(Problem::new(
             Rule::Commands,
             format!(
-                "what builds and tests run was changed, and the plan does not say so: {}",
+                "files that the build or the tests run were changed, and the plan does not name them: {}",
                 listed(&unplanned)
             ),
         ));

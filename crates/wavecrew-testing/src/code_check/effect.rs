@@ -78,7 +78,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::WithoutEffect,
             format!(
-                "the change does nothing: {} differ only in comments, layout, code that never runs or documents that the \
+                "the change has no effect: {} differ only in comments, layout, code that never runs or documents that the \
                  plan does not name; implement what was planned",
                 listed(&changes.names())
             ),
@@ -201,7 +201,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     stubs.append(&mut empty);
     if !real && !stubs.is_empty() {
         let what = format!(
-            "every function of the change is without content: {}",
+            "every function of the change is empty: {}",
             listed(&stubs)
         );
         problems.push(Problem::new(Rule::Stub, what));
@@ -354,7 +354,7 @@ pub fn only_mocked(changes: &Changes, folder: &Path) -> Option<Problem> {
         Problem::new(
             Rule::HardCoded,
             format!(
-                "only mocks of the tests have what the code asks for: {}",
+                "the code uses what only mocks of the tests have: {}",
                 listed(&found)
             ),
         )

@@ -122,7 +122,7 @@ pub fn shadows(changes: &Changes, folder: &Path, base: &str) -> Vec<Problem> {
             problems.push(Problem::new(
                 Rule::Shadowed,
                 format!(
-                    "{} takes the place of the module `{module}`, which {} imports from elsewhere",
+                    "{} replaces the module `{module}`, which {} imports from elsewhere",
                     quoted_path(&change.path),
                     quoted_path(importer)
                 ),
@@ -157,7 +157,7 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
         return Vec::new();
     }
     let text = format!(
-        "code acts on the test framework, or asks whether it is tested: {}",
+        "code changes the test framework, or detects that it is tested: {}",
         listed(&places)
     );
     vec![Problem::new(Rule::Steered, text)]

@@ -49,7 +49,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         return Vec::new();
     }
     let text = format!(
-        "tests that were there before are weaker, and the plan does not say so: {}",
+        "existing tests are weaker, and the plan does not announce it: {}",
         found.join("; ")
     );
     vec![Problem::new(Rule::Weakened, text)]

@@ -68,7 +68,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     };
     if !earlier.is_empty() {
         return Ok(RoleResult {
-            findings: "Nothing new: the tests of the earlier rounds show all that was found.".to_owned(),
+            findings: "Nothing new: tests of earlier rounds cover all that was found.".to_owned(),
             columns: json!({ "test_files": earlier.join(";") }),
         });
     }
@@ -79,10 +79,10 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         let file = folder.join(NOTHING_NEW);
         task.write(
             &file,
-            "The project's own tests show all that the offline agent could show.\n",
+            "The project's own tests cover all that the offline agent found.\n",
         )?;
         (
-            "Nothing new: the project's own tests show all that new ones would.".to_owned(),
+            "Nothing new: the project's own tests cover all that new ones would.".to_owned(),
             Vec::new(),
         )
     } else {

@@ -142,7 +142,7 @@ fn framework(text: &mut String, task: &RoleTask) {
 fn existing(framework: &FrameworkInScope) -> String {
     let known = &framework.conventions;
     match known.test_files {
-        0 => "There are no tests yet, so the framework's usual ways are followed.".to_owned(),
+        0 => "There are no tests yet, so the framework's conventions apply.".to_owned(),
         many => {
             let folders: Vec<&str> = known.folders.iter().map(String::as_str).collect();
             let shared: Vec<&str> = known.fixtures.iter().map(String::as_str).collect();

@@ -125,7 +125,7 @@ fn tell(shot: &Shot<'_>, task: TaskIx) -> Markup {
     html! {
         @if shot.may_act() && shot.is_running() && task_state(shot.ledger.task(task)) == "running" {
             @if let Some(delivered) = latest_message(shot, id) {
-                p role="status" { @if delivered { "The worker has your message." } @else { "Your latest message was not delivered: no worker could read it. Send it again while one works." } }
+                p role="status" { @if delivered { "The worker has your message." } @else { "Your latest message was not delivered: no worker could read it. Send it again while a worker runs." } }
             }
             form.stack method="post" action={ (shot.run_link()) "/t/" (encode(id)) "/tell" } {
                 label { "Message to the worker" textarea #tell name="text" required {} }

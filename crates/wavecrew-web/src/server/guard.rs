@@ -117,7 +117,7 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
             app.address
         );
         let message =
-            "This server answers to numbers and to `localhost` alone, so that no other site can pass for it.";
+            "This server answers only to IP addresses and to `localhost`, so that no other site can impersonate it.";
         return Err(refuse(StatusCode::FORBIDDEN, "Wrong host", message, &help));
     }
     if PUBLIC.contains(&uri.path()) {
@@ -128,7 +128,7 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
             Some(_) => sign_in(app, uri, token),
             None => refuse(
                 StatusCode::UNAUTHORIZED,
-                "This link is not valid any more",
+                "This link is no longer valid",
                 "Its token is not the one of this server: it was started again, or the link is incomplete.",
                 "open the whole link that `wavecrew web` printed last",
             ),
@@ -164,7 +164,7 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
         Medium::ReadOnly | Medium::File => Err(refuse(
             StatusCode::FORBIDDEN,
             "This link is read-only",
-            "You can look at everything, and change nothing.",
+            "You can see everything, but change nothing.",
             "ask for the full link, or act on the command line",
         )),
     }

@@ -214,7 +214,7 @@ async fn render(page_of: impl FnOnce() -> Result<Markup, SessionError> + Send + 
         Ok(Err(error)) => unreadable(&error),
         Err(_) => {
             let help = "look at it with `wavecrew status` and `wavecrew show`, and report this as a defect";
-            let message = "The page could not be made.";
+            let message = "The page could not be created.";
             page(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 &problem("Something went wrong", message, help),

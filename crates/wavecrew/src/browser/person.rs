@@ -80,7 +80,7 @@ impl CommandLine {
         let asked = questions::open(dir).filter(|asked| asked.id == question);
         let Some(asked) = asked else {
             return Err(refused(
-                "the question has an answer already, or is not asked any more",
+                "the question already has an answer, or is no longer open",
                 "look at the run to see what was decided",
             ));
         };

@@ -168,7 +168,7 @@ impl AddArgs {
             (None, _) => {
                 return Err(Failure::with_help(
                     "the issue has no title",
-                    "say in one line what you want",
+                    "describe in one line what you want",
                 ));
             }
         };

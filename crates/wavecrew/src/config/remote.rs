@@ -128,7 +128,7 @@ fn rule(table: &DeTable<'_>, span: std::ops::Range<usize>, reader: &mut Reader<'
         (None, Some(_)) => rule.place = Where::Remote,
         (None, None) => reader.problem(
             span,
-            "a [[place]] says nowhere where its workers run".into(),
+            "a [[place]] does not set where its workers run".into(),
             Some("add on = \"remote\", or a label".into()),
         ),
     }
