@@ -79,7 +79,7 @@ impl ConnectError {
                 Self::Credentials { url }
             }
             ConnectErrorKind::Tls => Self::Tls { url, reason },
-            // rustls reports a certificate that does not hold as an error of input and output.
+            // rustls reports an invalid certificate as an I/O error.
             ConnectErrorKind::Io if is_tls(&reason) => Self::Tls { url, reason },
             ConnectErrorKind::Dns
             | ConnectErrorKind::TimedOut
@@ -88,7 +88,7 @@ impl ConnectError {
         }
     }
 
-    /// The answer of JetStream is somewhere below this error, if it answered at all.
+    /// JetStream's answer is among the sources of this error, if JetStream answered.
     pub fn from_source(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let mut current = Some(error);
         while let Some(found) = current {
@@ -103,7 +103,7 @@ impl ConnectError {
         }
     }
 
-    /// A stream could not be made.
+    /// A stream could not be created.
     pub fn from_create_stream(name: &str, error: &CreateStreamError) -> Self {
         let what = format!("create the stream {name}");
         match error.kind() {
@@ -112,7 +112,7 @@ impl ConnectError {
         }
     }
 
-    /// Whether an answer of JetStream says that something is full.
+    /// Whether JetStream answered that something is full.
     pub fn is_limit(error: &async_nats::jetstream::Error) -> bool {
         LIMITS.contains(&error.error_code())
     }
