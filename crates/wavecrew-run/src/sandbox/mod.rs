@@ -1,5 +1,5 @@
-//! The confinement of each worker: the [policy] applied to this machine, this session and the project's settings. Lists
-//! folders and creates the places that a worker gets; enforcing is up to the guardian.
+//! The confinement of each worker: the [policy] applied to this machine, this session and the project's
+//! settings. Lists folders and creates the places that a worker gets. The guardian enforces it.
 
 pub mod policy;
 mod refusals;
@@ -29,7 +29,7 @@ use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, ProgramRules,
 use wavecrew_session::worker_file::{open_own, remove_any};
 use wavecrew_session::{ProjectPaths, SessionDir, atomic};
 
-/// The oldest Landlock that can enforce the promises about files: before it, files could be truncated.
+/// The oldest Landlock version that enforces the rules about files: earlier ones allow truncating files.
 const REQUIRED: LandlockAbi = LandlockAbi(3);
 
 /// Confines the workers of one session.
@@ -43,15 +43,16 @@ pub struct Sandbox {
     temp: Option<TempDir>,
     /// Where settings files of all workers are, tokens included.
     private: Vec<PathBuf>,
-    /// What the workers of an agent may read, and when the folders that change looked like that.
+    /// What the workers of an agent may read, and the modification times of the folders that this was listed
+    /// from.
     readable: HashMap<String, (Changed, Vec<PathBuf>)>,
-    /// The confinement that was made last for each attempt's number.
+    /// The latest confinement for each attempt's number.
     made: HashMap<u32, (MadeFor, Arc<Confinement>)>,
-    /// Folders that were created for workers to write in. They go if nobody does.
+    /// Folders that were created for workers to write in. Empty ones are removed.
     created: Vec<PathBuf>,
 }
 
-/// What a confinement depends on. Workers of one slot mostly have the same, and get the one that was made.
+/// What a confinement depends on. Workers of one slot usually have equal keys and share a confinement.
 #[derive(PartialEq, Eq)]
 struct MadeFor {
     agent: String,
@@ -65,7 +66,7 @@ struct MadeFor {
     folder_changed: Option<SystemTime>,
 }
 
-/// When the entries changed of folders that readable places are listed from.
+/// When the folders that readable places are listed from last changed.
 type Changed = [Option<SystemTime>; 2];
 
 /// One worker that is about to start.
@@ -108,7 +109,7 @@ impl Sandbox {
         }
     }
 
-    /// Why nothing may be started, if the settings require more than there is.
+    /// Why nothing may be started, if the settings require more than the machine supports.
     pub fn refusal(&self) -> Option<String> {
         refusal(self.settings.mode, self.support)
     }
@@ -140,7 +141,7 @@ impl Sandbox {
         self.support.mounts && !self.settings.write.iter().any(allowed)
     }
 
-    /// One line that says what is enforced.
+    /// One line that describes what is enforced.
     pub fn summary(&self) -> String {
         summary(self.settings.mode, self.support)
     }
@@ -158,15 +159,15 @@ impl Sandbox {
     /// Removes the temporary folders of all workers, and what was created for them and stayed empty.
     pub fn remove_folders(&mut self) {
         for folder in self.created.drain(..) {
-            // Fails unless it is empty.
+            // Fails unless the folder is empty.
             let _ = fs::remove_dir(folder);
         }
-        // What cannot be removed is in the way of nobody.
+        // A folder that cannot be removed does no harm.
         drop(self.temp.take());
         let _ = fs::remove_file(self.session.temp_note());
     }
 
-    /// What the output of the worker with this number says that it was refused.
+    /// What the worker with this number was refused, according to its output.
     pub fn refusals(&self, output: &Output, number: u32, folder: &Path) -> Vec<Refusal> {
         let made = self.made.get(&number);
         made.map_or_else(Vec::new, |(_, made)| output.refusals(made, folder, &self.home))
@@ -205,7 +206,7 @@ impl Sandbox {
         }
         let made = Arc::new(self.make(worker, made_for.changed)?);
         let made = match self.made.remove(&worker.number) {
-            // The guardian knows it.
+            // The guardian already has its rules.
             Some((_, same)) if *same == *made => same,
             Some(_) | None => made,
         };
@@ -238,7 +239,8 @@ impl Sandbox {
         let mut rules = self.write_rules(worker, &temp, &state);
         rules.write.extend(package_folder(worker.folder));
         if worker.agent == OFFLINE {
-            // It lays its tests into the copy while it tries them out; what it starts may not write there.
+            // The offline agent puts its tests into the copy while it tries them; programs that it starts may
+            // not write there.
             rules.write.push(self.session.project_copy());
         }
         let mut hide = Vec::new();
@@ -271,7 +273,8 @@ impl Sandbox {
         })
     }
 
-    /// A role that writes tests or documents may have to begin with them. Rules are made for what exists.
+    /// A role that writes tests or documents may need a new folder for them. Rules can only name folders that
+    /// exist.
     fn create_role_folder(&mut self, worker: &ConfinedWorker<'_>) {
         if worker.folder == self.session.project_copy() {
             return;
@@ -322,7 +325,7 @@ impl Sandbox {
         })
     }
 
-    /// What nobody, or nobody but its own agent, may read.
+    /// Places that no worker may read, or only workers of one agent.
     fn denied(&self, own: Option<&'static dyn AgentCli>) -> Vec<PathBuf> {
         denied(&self.home, &self.settings, own)
     }
@@ -381,7 +384,8 @@ fn refusal(mode: SandboxMode, support: Support) -> Option<String> {
     ))
 }
 
-/// Folders that an agent may write to have to exist. A file is the agent's to create: it may not be empty.
+/// Creates the folders that an agent may write to, because they have to exist. The agent itself creates its
+/// files: an empty one may be invalid.
 fn create_state_folders(state: &[PathBuf]) {
     for folder in state
         .iter()
@@ -391,7 +395,7 @@ fn create_state_folders(state: &[PathBuf]) {
     }
 }
 
-/// What a person allows is allowed with everything below.
+/// Places that a person allows, with everything below them.
 fn protected_but_allowed(
     settings: &SandboxSettings,
     mut protect: Vec<PathBuf>,
@@ -403,7 +407,7 @@ fn protected_but_allowed(
     (protect, hide)
 }
 
-/// What the programs may do that wavecrew itself runs on files of workers: checks, builds, test frameworks.
+/// The rules for programs that wavecrew itself runs on files of workers: checks, builds, test frameworks.
 pub fn program_rules(settings: &SandboxSettings) -> ProgramRules {
     ProgramRules {
         off: settings.mode == SandboxMode::Off,
@@ -495,7 +499,7 @@ pub fn summary(mode: SandboxMode, support: Support) -> String {
     format!("{}{missing}", parts.join(", "))
 }
 
-/// The known agent that a name stands for, also by the program of `acp:PROGRAM`.
+/// The known agent of this name, or of the program in `acp:PROGRAM`.
 fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
     let Some(command) = agent.strip_prefix("acp:") else {
         return cli::by_name(agent);
@@ -508,7 +512,8 @@ fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
         .find(|cli| program.starts_with(cli.name()))
 }
 
-/// Where vite compiles a project's settings to, whoever runs it. Created, because rules are made for what exists.
+/// Where vite compiles a project's settings to, whoever runs it. Created, because rules can only name folders
+/// that exist.
 fn package_folder(folder: &Path) -> Option<PathBuf> {
     let packages = folder.join("node_modules");
     let folder = packages.is_dir().then(|| real(&packages).join(".vite-temp"))?;
