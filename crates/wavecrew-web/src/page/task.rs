@@ -1,4 +1,4 @@
-//! The page of a task: its state, what can be done to it, the receipt, the conversation, its attempts, its instruction.
+//! The page of a task: its state, actions, the receipt, the conversation, its attempts, its instruction.
 
 use super::conversation::Conversation;
 use super::run::action;
@@ -314,7 +314,8 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
     }
 }
 
-/// Whether a form gives the text back as it is: what nobody can type stays as it is in the table.
+/// Whether a form returns the text unchanged. Text that a person cannot type is not editable and stays in the
+/// table.
 fn is_typed(text: &str) -> bool {
     !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
 }

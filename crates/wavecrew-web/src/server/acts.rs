@@ -1,4 +1,4 @@
-//! What a person does in the browser: forms that become acts.
+//! Actions of a person in the browser: forms that become calls of [`Person`](crate::Person).
 
 use super::desk::Reply;
 use super::guard::page;
