@@ -49,7 +49,7 @@ pub enum DropReason {
     Flaky,
     /// It passes whatever the functions that it runs do.
     KillsNothing,
-    /// It fails when the source has another text and does the same.
+    /// It fails if the source has another text that does the same.
     ReadsSource,
     /// It passes, but covers no line and kills no mutant that the other tests do not.
     AddsNothing,
@@ -110,8 +110,8 @@ pub fn dropped_tests(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
     dropped
 }
 
-/// Copies a layer's folder without the dropped tests. Returns the tests that are lost with their file, because single
-/// tests could not be removed from it.
+/// Copies a layer's folder without the dropped tests. Returns the tests that are dropped with their file
+/// because single tests could not be removed from it.
 pub fn write_kept(from: &Path, to: &Path, dropped: &[Dropped], all: &[TestId]) -> io::Result<Vec<TestId>> {
     rounds::make_empty(to)?;
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -134,7 +134,7 @@ pub fn write_kept(from: &Path, to: &Path, dropped: &[Dropped], all: &[TestId]) -
             .iter()
             .filter(|id| id.file == shown && !names.contains(id.name.as_str()));
         let left: Vec<&TestId> = left.collect();
-        // No name stands for the whole file.
+        // A missing name means the whole file.
         if left.is_empty() || names.contains("") {
             continue;
         }
@@ -176,7 +176,7 @@ fn overlaps(a: &TestDefinition, b: &TestDefinition) -> bool {
     a.lines.first <= b.lines.last && b.lines.first <= a.lines.last
 }
 
-/// The shape that a reported name belongs to: itself, or a case of it.
+/// The shape that a reported name belongs to: the name is that of the shape, or of one of its cases.
 pub fn find<'s>(shapes: &'s [TestDefinition], name: &str) -> Option<&'s TestDefinition> {
     let plain = name.split_once('[').map_or(name, |(before, _)| before);
     shapes

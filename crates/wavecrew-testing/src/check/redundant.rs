@@ -22,7 +22,7 @@ pub struct RedundantTests<'a> {
 }
 
 impl RedundantTests<'_> {
-    /// Drops them where that costs no other test and no covered line.
+    /// Drops them if all other tests still pass and no line loses its coverage.
     pub fn run(
         mut self,
         environment: &TestEnvironment,

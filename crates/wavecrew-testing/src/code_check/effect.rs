@@ -1,5 +1,5 @@
-//! Whether a change does anything: source that differs only in comments, layout and dead code does not, and neither do
-//! stubs and answers that were written for the tests.
+//! Whether a change has an effect. Changes of only comments, layout or dead code have none; stubs, and
+//! results written only for the tests, do not count either.
 
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
@@ -8,7 +8,7 @@ use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
-/// Names that a message lists.
+/// How many names a message lists.
 const LISTED: usize = 6;
 
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
@@ -63,7 +63,7 @@ pub fn stripped(text: &str) -> String {
     out
 }
 
-/// What is wrong with a change that has to implement something.
+/// The problems of a change that should implement something.
 pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     let mut problems = Vec::new();
     let planned_document = |change: &&FileChange| {
@@ -218,7 +218,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     problems
 }
 
-/// Files of which no new test can fail.
+/// Files whose new tests cannot fail.
 pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
     let mut found = Vec::new();
@@ -256,7 +256,7 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     })
 }
 
-/// Changed files that are links out of the project: what they lead to is not part of the work.
+/// Changed files that are links out of the project: their targets are not part of the work.
 pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     let leads_out = |change: &&FileChange| {
         let path = folder.join(&change.path);
@@ -278,7 +278,7 @@ pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     })
 }
 
-/// New code that looks its answers up by the text of its whole argument, and never puts one in.
+/// New code that looks results up by its whole argument in a table that it never fills.
 fn answered(changes: &Changes) -> Option<Problem> {
     const TEXT_OF: [&str; 6] = [
         "json.stringify(",
@@ -324,7 +324,7 @@ fn answered(changes: &Changes) -> Option<Problem> {
     })
 }
 
-/// What new code asks of an object of the project that only mocks in the new tests have.
+/// Attributes that new code uses on the project's objects, but that only mocks in the new tests have.
 pub fn only_mocked(changes: &Changes, folder: &Path) -> Option<Problem> {
     let of = |kind: FileKind| changes.files.iter().filter(move |change| change.kind == kind);
     let mocking: Vec<&str> = of(FileKind::Test)

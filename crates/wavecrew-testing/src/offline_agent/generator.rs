@@ -1,4 +1,5 @@
-//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at what the last round left.
+//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at the gaps of
+//! the last round.
 
 use super::finished_modules::FinishedModules;
 use super::{RoleResult, RoleTask};
@@ -29,7 +30,7 @@ const BUDGET: u64 = 10;
 const COMPARISON_SEARCHES: u64 = 4;
 const LEAST_COMPARISON: u64 = 15;
 const MOST_COMPARISON: u64 = 60;
-/// Untested items that findings name.
+/// How many untested items the findings name.
 const MOST_UNTESTED: usize = 8;
 
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
@@ -46,7 +47,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
             skipped.push(format!("{name}: the offline agent cannot write its tests"));
             continue;
         }
-        // A framework that cannot run costs the others nothing.
+        // A framework that cannot run does not affect the others.
         match write(task, framework, &folder) {
             Ok(outcome) => modules.extend(outcome.modules),
             Err(error) => skipped.push(format!("{name} in {}: {error}", framework.root.display())),
@@ -57,7 +58,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .flat_map(|m| &m.written)
         .map(|w| w.path.clone())
         .collect();
-    // Also without tests: a defect is worth knowing.
+    // Defects are reported even if no test was written.
     share_discoveries(task, &modules);
     let untested = untested(task, &modules);
     let list = list(task, &untested)?;
@@ -182,7 +183,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         root,
         files,
         framework: framework.framework.clone(),
-        // Of several roots, the tests of each lie below its path.
+        // With several roots, the tests of each are below its path.
         layer_folder: if framework.root == Path::new(".") {
             folder.to_owned()
         } else {
@@ -216,7 +217,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
     Ok(outcome)
 }
 
-/// What decides the order of modules: changed files come first, then those that existing tests leave uncovered.
+/// The order of modules: changed files come first, then those that existing tests do not cover.
 fn priorities(task: &RoleTask) -> Priorities {
     let files = task.scope.files.iter().map(|file| task.copy.join(&file.path));
     let uncovered = |file: FileCoverage| {
@@ -267,7 +268,7 @@ impl ModuleCount {
         format!("module {number}/{} {name} {percent} %: {what}{left}", self.total)
     }
 
-    /// As long as the finished modules took, for the others.
+    /// Estimates the time for the other modules from that of the finished ones.
     fn left(&self, elapsed: Duration) -> Option<Duration> {
         let done = u32::try_from(self.done - self.before).ok()?;
         let open = u32::try_from(self.total - self.done).ok()?;
@@ -275,7 +276,7 @@ impl ModuleCount {
     }
 }
 
-/// What the measured run before this one left open.
+/// The gaps that the previous measured run left.
 fn feedback(task: &RoleTask) -> Option<Feedback> {
     let result = task.result()?;
     let mut feedback = Feedback::default();
@@ -325,7 +326,8 @@ fn share_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
     }
 }
 
-/// Line, pattern and description, once for each line: the board takes a second entry for a line as a repetition.
+/// Line, pattern and description, once for each line: the board treats a second entry for a line as a
+/// repetition.
 fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, String)> {
     let mut places: BTreeMap<u32, Vec<&SuspectedDefect>> = BTreeMap::new();
     for defect in defects {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 
-/// Named of a list.
+/// How many items of a list are named.
 const NAMED: usize = 12;
 
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
@@ -48,7 +48,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     )))
 }
 
-/// A file in scope, with what there is to test in it.
+/// A file in scope, with the functions and classes to test.
 struct Ranked<'a> {
     path: &'a Path,
     functions: Vec<&'a Symbol>,
@@ -88,7 +88,7 @@ fn ranked<'a>(
     ranked
 }
 
-/// Lines covered and lines in all by the tests that are there, by file.
+/// Lines that the existing tests cover, and all lines, by file.
 fn coverage_before(task: &RoleTask) -> BTreeMap<String, (u64, u64)> {
     let files = task.baseline().coverage();
     files
@@ -242,7 +242,7 @@ fn risks(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
     }
 }
 
-/// `a, b, c and 3 more`, or that there is nothing.
+/// `a, b, c and 3 more`, or a text for an empty list.
 fn some(names: &[&str]) -> String {
     if names.is_empty() {
         return "nothing".to_owned();

@@ -1,4 +1,4 @@
-//! The measured parts of the analyst's report, written anew by each check.
+//! The measured parts of the analyst's report, rewritten by each check.
 
 use std::collections::BTreeMap;
 
