@@ -85,9 +85,9 @@ impl Finding {
     }
 }
 
-/// Less free space than this does not last for a run with worktrees.
+/// The minimum free space for a run with worktrees.
 const LITTLE_SPACE: u64 = 2 << 30;
-/// Each worker takes a few descriptors.
+/// Each worker uses a few descriptors.
 const FEW_FILES: u64 = 1024;
 
 impl Args {

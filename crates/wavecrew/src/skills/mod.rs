@@ -1,4 +1,4 @@
-//! Skill files for clients: how a model has one of the built-in teams do something, with the tools of our server.
+//! Skill files for clients: they explain to a model how to use a built-in team with the tools of our server.
 
 use crate::clients::{folder, home};
 use crate::exit::Failure;
@@ -11,11 +11,11 @@ pub enum Reader {
     Codex,
 }
 
-/// One skill: a team, and when to call for it.
+/// One skill: a team, and when to use it.
 pub struct Skill {
     team: &'static str,
     when: &'static str,
-    /// What is good to know before it is called.
+    /// Hints for its use.
     hint: &'static str,
 }
 
