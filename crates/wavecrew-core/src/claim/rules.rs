@@ -1,4 +1,4 @@
-//! What a check looks for, and what follows from it: the one table that the checks and `docs/reference/truth.md` share.
+//! The rules that checks apply, and their weights: one table for the checks and `docs/reference/truth.md`.
 
 use crate::team::Content;
 
@@ -39,12 +39,12 @@ pub enum Rule {
     Foreign,
 }
 
-/// What follows when a rule is broken.
+/// The consequence of a broken rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weight {
-    /// It is proven: the worker repairs it, or the claim is contradicted.
+    /// A proof: the worker repairs the problem, or the claim is contradicted.
     Refutes,
-    /// It may be right all the same: the worker is asked once, then the claim counts as unverified.
+    /// A doubt: the worker is asked once, then the claim counts as unverified.
     Doubts,
 }
 
@@ -261,17 +261,17 @@ pub const RULES: [RuleInfo; 32] = [
     ),
 ];
 
-/// A kind of work, and the rules that hold for it.
+/// A kind of work, and its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct TruthKind {
     pub name: &'static str,
-    /// What has to be so for `verified`.
+    /// The conditions for `verified`.
     pub verified: &'static str,
-    /// In groups, so that what several kinds share is listed once.
+    /// In groups, so that rules of several kinds are listed once.
     pub rules: &'static [&'static [Rule]],
 }
 
-/// What holds for every text that people read.
+/// Rules for every text that people read.
 const ANY_TEXT: &[Rule] = &[
     Rule::Missing,
     Rule::Malformed,
@@ -281,7 +281,7 @@ const ANY_TEXT: &[Rule] = &[
     Rule::Gaps,
     Rule::Similar,
 ];
-/// What holds for texts that have to say something.
+/// Rules for texts that must have content.
 const OF_SUBSTANCE: &[Rule] = &[
     Rule::Repeated,
     Rule::Disagrees,
@@ -382,7 +382,7 @@ pub const KINDS: [TruthKind; 10] = [
     },
 ];
 
-/// Something that is wrong, in words that go on from the name of a file.
+/// A problem, worded so that it can follow the name of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     pub rule: Rule,
@@ -414,7 +414,7 @@ impl Rule {
 }
 
 impl TruthKind {
-    /// The kind of a file by what has to be in it.
+    /// The kind of a file, by its required content.
     pub(super) fn of(content: &Content) -> &'static Self {
         let name = match content {
             Content::Markdown { .. } => "document",
@@ -440,7 +440,7 @@ impl TruthKind {
         self.rules.iter().any(|group| group.contains(&rule))
     }
 
-    /// Only what the table lists for this kind counts.
+    /// Keeps only the problems that the table lists for this kind.
     pub fn keep(&self, problems: &mut Vec<Problem>) {
         problems.retain(|problem| self.has(problem.rule));
     }

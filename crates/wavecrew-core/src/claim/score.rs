@@ -11,7 +11,7 @@ use crate::team::{GateKind, Team};
 
 /// Figures may differ by this share of the scale: people round.
 const TOLERANCE: f64 = 0.03;
-/// A mean may be this far below the score that is said to be it.
+/// A mean may be this far below the score that is stated for it.
 const MEAN_TOLERANCE: f64 = 0.1;
 const REASONS: [&str; 6] = [
     "reasons",
@@ -39,7 +39,7 @@ const TOTALS: [&str; 12] = [
     "итого",
 ];
 
-/// A score, its scale, and what follows from it.
+/// A score, its scale, and its verdict.
 struct Given<'a> {
     score: f64,
     scale: f64,
@@ -48,8 +48,8 @@ struct Given<'a> {
     dimensions: Vec<&'a str>,
 }
 
-/// What is wrong with the score that a task reports, held against its document. Each problem goes on from the document's
-/// name.
+/// What is wrong with the score that a task reports, compared with its document. The text of each problem
+/// follows the document's name.
 pub fn score_problems(
     team: &Team,
     plan: &Plan,
@@ -156,7 +156,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
     problems
 }
 
-/// Whether each of several reasons says that something is missing or wrong as a whole.
+/// Whether each of several reasons states that something is missing or wrong as a whole.
 fn speak_against(reasons: &[&str]) -> bool {
     const AGAINST: [&str; 20] = [
         "contradict",
@@ -203,7 +203,7 @@ fn names_a_place(text: &str) -> bool {
         || text.split_whitespace().any(is_file)
 }
 
-/// The values of the checks in a table or a list, and everything else that is said.
+/// The values of the checks in a table or a list, and all other text.
 fn checks(text: &str) -> (Vec<Figure>, String) {
     let (mut values, mut told) = (Vec::new(), String::new());
     let mut column = None;
@@ -315,7 +315,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
     problems
 }
 
-/// A total in the document that is another one.
+/// A total in the document that differs from the score.
 fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('|'));
     let mut totals = lines.filter_map(|line| {
@@ -422,7 +422,7 @@ fn points_of(text: &str) -> Option<Figure> {
     })
 }
 
-/// A number and what it is of, if that is said.
+/// A number and its maximum, if that is given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figure {
     value: f64,
@@ -439,7 +439,7 @@ impl Figure {
     }
 }
 
-/// The number that a text is: `0.9`, `90%`, `45/100`, `45 of 100`.
+/// The number in a text that is only a number: `0.9`, `90%`, `45/100`, `45 of 100`.
 pub(crate) fn figure(text: &str) -> Option<Figure> {
     let text = text.trim().trim_matches(['*', '`', '_']);
     let is_one = text
@@ -462,7 +462,7 @@ fn figure_first(text: &str) -> Option<Figure> {
             .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
             .len();
     let mut number = rest[..len].trim_end_matches('.').to_owned();
-    // `0,9` is a number, too; `90, as before` and `1,000` are not such ones.
+    // `0,9` is a decimal number too; `90, as before` and `1,000` are not.
     if let Some(after) = rest[len..].strip_prefix(',')
         && (1..=2).contains(&digits(after))
         && !number.contains('.')

@@ -1,4 +1,5 @@
-//! Whether a Markdown document has its parts: sections by the meaning of their headings, each with something said in it.
+//! Checks the parts of a Markdown document: sections, recognised by the meaning of their headings, each with
+//! content.
 
 use super::heading::fit;
 use super::rules::{Problem, Rule};
@@ -8,18 +9,18 @@ use super::text::{
 };
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// What a document is held against beside its own form.
+/// The texts that a document is compared with.
 #[derive(Clone, Copy, Default)]
 pub struct DocumentContext<'a> {
     /// The instruction of the worker.
     pub instruction: &'a str,
-    /// What the person asked for, if that is known.
+    /// The person's request, if it is known.
     pub request: &'a str,
 }
 
-/// Sections below this have to name something.
+/// Shorter sections must name something specific.
 const THIN: usize = 4;
-/// A copy of this many words is no coincidence.
+/// Equal sequences of this many words are copies.
 const MIN_COPY: usize = 5;
 
 /// A part of a section: a paragraph, a list item, a table row, a block of code.
@@ -37,23 +38,23 @@ pub(super) struct Section {
     pub title: String,
     /// With those of the sections in it.
     pub blocks: Vec<usize>,
-    /// Only parts of other sections, nothing of its own.
+    /// Whether it has only subsections and no content of its own.
     is_parent: bool,
 }
 
-/// A document, as far as it is read.
+/// A document, as far as it was read.
 #[derive(Default, Debug)]
 pub(super) struct Outline {
     pub sections: Vec<Section>,
     pub blocks: Vec<Block>,
-    /// Sections that what follows belongs to, outermost first.
+    /// The sections that are open at this point, outermost first.
     open: Vec<usize>,
     block: String,
     plain: String,
     in_code: bool,
 }
 
-/// What is wrong with the document, in the order of the wanted headings. Expects the usual form.
+/// What is wrong with the document, in the order of the required headings. Expects the normal form.
 pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext<'_>) -> Vec<Problem> {
     let outline = Outline::read(text);
     if !outline.blocks.iter().any(Block::says_something) {
@@ -107,14 +108,14 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         problems.extend(part_problems(blocks, &place, context));
     }
     problems.extend(repetition(&parts));
-    // A report on work speaks of the work.
+    // A report about work describes the work itself.
     if !headings.is_empty() {
         problems.extend(unrelated(&outline, context));
     }
     problems
 }
 
-/// What is wrong with what one section says.
+/// The problems of one section's content.
 fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(block) = blocks
@@ -192,7 +193,8 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
     problems
 }
 
-/// Only words that can be said of everything, and words of the request. Judged where the language is known.
+/// Whether a text has only words that fit any request, and words of the request. Checked only in known
+/// languages.
 fn says_nothing_of_its_own(says: &[&&Block], text: &str, context: DocumentContext<'_>) -> bool {
     is_english(&words(text))
         && !says.iter().any(|block| block.is_code)
@@ -200,7 +202,7 @@ fn says_nothing_of_its_own(says: &[&&Block], text: &str, context: DocumentContex
         && particulars_beside(text, &words(context.request)) == 0
 }
 
-/// What of the text is the instruction's own, if most of it is.
+/// The part of the text that was copied from the instruction, if that is most of it.
 pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     let own = words(text);
     if own.len() < MIN_COPY || instruction.is_empty() {
@@ -212,7 +214,7 @@ pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     (same * 5 >= said.len() * 4).then(|| quoted(text))
 }
 
-/// Sections that say the same, apart from the words of their headings.
+/// Sections with the same content, apart from the words of their headings.
 fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
     let bodies: Vec<(&str, Vec<String>)> = parts
         .iter()
@@ -268,8 +270,8 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
         .iter()
         .flat_map(|block| words(&block.text))
         .collect();
-    // A document rarely repeats the one word that its title has. Otherwise a title counts for nothing: it is quickly copied
-    // from the request.
+    // A document rarely repeats the one word that its title has. Otherwise the title does not count, because
+    // it is easily copied from the request.
     let in_a_title = |section: &Section| shares_word(&words(&section.title), &request);
     let is_titled = request.len() == 1 && outline.sections.iter().any(in_a_title);
     if request.is_empty() || is_titled || !context.request.is_ascii() || !is_english(&text) {
@@ -282,7 +284,7 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
 }
 
 impl Block {
-    /// It has words, and they say that others are to come.
+    /// It only announces text that is to come.
     fn is_placeholder(&self) -> bool {
         self.text.chars().any(char::is_alphanumeric) && gap(&self.text).is_some()
     }
@@ -311,9 +313,9 @@ impl Outline {
                 Event::Text(text) => outline.push(&mut title, &text, &text),
                 Event::Code(text) => outline.push(&mut title, &format!("`{text}`"), " "),
                 Event::SoftBreak | Event::HardBreak => outline.push(&mut title, " ", " "),
-                // What looks like a tag may be a slot of a template.
+                // Text that looks like an HTML tag may be a slot of a template.
                 Event::InlineHtml(text) if !text.starts_with("<!--") => outline.push(&mut title, "", &text),
-                // A picture says something even without a text of its own.
+                // A picture counts as content, even without alt text.
                 Event::Start(Tag::Image { .. }) => outline.push(&mut title, "picture with a plot ", ""),
                 Event::Start(Tag::Heading { .. }) => {
                     outline.end_block();
@@ -348,7 +350,7 @@ impl Outline {
         outline
     }
 
-    /// Sections of this heading: those that fit it best.
+    /// The sections for this heading: those that fit it best.
     pub(super) fn find(&self, wanted: &str) -> Vec<&Section> {
         let best = self
             .sections
@@ -360,7 +362,7 @@ impl Outline {
         self.sections.iter().filter(fits).collect()
     }
 
-    /// How many sections say something and are none of those wanted.
+    /// How many sections have content and are not required ones.
     fn spare(&self, headings: &[String]) -> usize {
         let is_spare = |section: &&Section| {
             let says = section.blocks.iter().any(|&at| self.blocks[at].says_something());
@@ -398,7 +400,7 @@ impl Outline {
         });
     }
 
-    /// Counts the block for the sections it lies in.
+    /// Counts the block for the sections that contain it.
     fn end_block(&mut self) {
         let text = std::mem::take(&mut self.block);
         let plain = std::mem::take(&mut self.plain);
@@ -413,7 +415,7 @@ impl Outline {
     }
 }
 
-/// Where a report on work says that the work was not done.
+/// Where a report about work states that the work was not done.
 pub(super) fn admissions(text: &str) -> Vec<Problem> {
     let found = text.lines().find(|line| admission(line).is_some());
     found

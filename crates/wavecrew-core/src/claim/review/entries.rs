@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(super) type Entry = Vec<(String, String)>;
 
 impl Said {
-    /// The findings, however they are written.
+    /// The findings, in any layout.
     pub(super) fn entries(&self, rules: &ReviewRules) -> Result<Vec<Entry>, Problem> {
         let mut entries = Vec::new();
         let mut listed = false;

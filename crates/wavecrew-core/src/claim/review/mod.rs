@@ -1,5 +1,5 @@
-//! A code review as a document: its verdict, its findings, and whether the one fits the others. Whether the places that
-//! findings name are there is for those to see who can look.
+//! A code review as a document: its verdict, its findings, and whether they fit each other. The caller, which
+//! can read files, checks whether the places in findings exist.
 
 mod entries;
 mod said;
@@ -11,7 +11,7 @@ use crate::team::{ReviewRules, Severity};
 use entries::Entry;
 use said::Said;
 
-/// A review as it was written.
+/// A review as it was parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Review {
     /// One of the known words.
@@ -27,9 +27,9 @@ pub struct ReviewFinding {
     severity: String,
 }
 
-/// How a table of findings looks, for those who wrote none.
+/// An example of a table of findings, for a reviewer who wrote none.
 const TABLE: &str = "| file | line | severity | dimension | description | suggested fix |";
-/// A reviewer repairs the first few and sees the rest next time.
+/// A reviewer repairs the first few and gets the rest the next time.
 const MAX_PROBLEMS: usize = 8;
 
 /// What is wrong with the text of a review; each problem goes on from the file's name.
@@ -67,7 +67,7 @@ pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<Problem> {
     problems
 }
 
-/// The review in a text, as far as it is one.
+/// The review in a text, as far as there is one.
 pub fn read_review(text: &str, rules: &ReviewRules) -> Review {
     let headings = ["Verdict", "Findings"].map(str::to_owned);
     read(&super::normal::usual_form(text, &headings), rules).review
@@ -175,7 +175,7 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
     read
 }
 
-/// Findings that are not described, or all in the same words.
+/// Findings without a description, or all with the same one.
 fn descriptions(entries: &[Entry]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut told: Vec<String> = Vec::new();
@@ -235,7 +235,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     let severities = rules.severities.iter().map(|severity| severity.name.as_str());
     let severity = one_of("severity", severities.collect());
     one_of("dimension", rules.dimensions.iter().map(String::as_str).collect());
-    // `src/a.py:12` says both.
+    // `src/a.py:12` has both.
     let (file, line) = match (value("file"), value("line")) {
         (file, "") => file.rsplit_once(':').unwrap_or((file, "")),
         both => both,

@@ -1,4 +1,4 @@
-//! What an epics document has to hold: so many epics with so many stories each, and the stories of the first version.
+//! The required content of an epics document: the number of epics and of their stories, and an MVP.
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, estimate};
 use super::item::{Item, below, defined, named};
@@ -27,7 +27,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             ),
         ));
     }
-    // Stories stand below their epic, or name it.
+    // Stories are below their epic, or name it.
     let told: Vec<(&Item<'_>, Vec<&Item<'_>>)> = found
         .iter()
         .map(|epic| {
@@ -95,7 +95,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     problems
 }
 
-/// Words for what an epic waits for.
+/// Words for the dependencies of an epic.
 const WAITS: [&str; 8] = [
     "depend",
     "blocked by",
@@ -107,12 +107,12 @@ const WAITS: [&str; 8] = [
     "зависит",
 ];
 
-/// Epics that wait for themselves, over others.
+/// Epics that depend on themselves through others.
 fn in_circles<'a>(epics: &[Item<'a>]) -> Vec<&'a str> {
     let waits: Vec<(&str, BTreeSet<String>)> = epics
         .iter()
         .map(|epic| {
-            // Stories have words of their own.
+            // The text of stories does not count.
             let lines = epic.text.lines().take_while(|line| named(line, STORY).is_empty());
             let after = lines.flat_map(|line| {
                 let lower = line.to_lowercase();
@@ -197,7 +197,7 @@ fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
     .collect()
 }
 
-/// Whether the story stands below an epic other than this one.
+/// Whether the story is below an epic other than this one.
 fn within_other(epics: &[Item<'_>], own: &Item<'_>, story: &Item<'_>) -> bool {
     let others = epics.iter().filter(|epic| epic.id != own.id);
     others.into_iter().any(|epic| {
