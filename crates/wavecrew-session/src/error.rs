@@ -42,7 +42,7 @@ pub enum SessionError {
         path: PathBuf,
         holder: Option<Box<Holder>>,
     },
-    /// The copy of the session elsewhere cannot be written, or belongs to somebody else now.
+    /// The copy of the session on NATS cannot be written, or now belongs to another coordinator.
     #[error("{message}")]
     Copy { message: String, help: String },
     #[error("the session folder `{}` was deleted or moved while its run was going", path.display())]
