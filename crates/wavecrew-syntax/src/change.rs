@@ -20,7 +20,7 @@ pub fn same_code(language: Grammar, before: &str, after: &str) -> bool {
     }
 }
 
-/// What runs, one token per line; `None` when the file is too deep to tell.
+/// The tokens that run, one per line; `None` if the file is nested too deeply.
 fn effective_tokens(language: Grammar, source: &str) -> Option<String> {
     let tree = language.parse(source);
     if is_deeper_than(tree.root_node(), DEEPEST) {
@@ -94,7 +94,7 @@ fn ends_block(node: Node<'_>) -> bool {
     )
 }
 
-/// Whether a statement does nothing: documentation, `pass`, a branch that is never taken.
+/// Whether a statement does nothing: documentation, `pass`, a branch that never runs.
 fn is_idle(node: Node<'_>, source: &str) -> bool {
     match node.kind() {
         "pass_statement" | "empty_statement" => true,
@@ -128,7 +128,7 @@ pub struct FunctionShape {
 pub enum BodyShape {
     /// Without statements, or without a result.
     Empty,
-    /// The same, and it says that it is not implemented.
+    /// The same, but it states that it is not implemented.
     Stub,
     /// Returns nothing but constants, which depend on its parameters at most by comparison with constants.
     Constants(Vec<String>),
@@ -276,7 +276,7 @@ fn has_parameters(function: Node<'_>, source: &str) -> bool {
     })
 }
 
-/// A statement that says that there is nothing yet.
+/// A statement that marks code as not implemented.
 fn is_stub(statement: Node<'_>, source: &str) -> bool {
     match statement.kind() {
         "return_statement" => children(statement)

@@ -41,7 +41,7 @@ pub enum AgentEvent {
         id: String,
         ok: bool,
         exit_code: Option<i64>,
-        /// What it printed or returned, if the agent says so.
+        /// What it printed or returned, if the agent reports it.
         output: String,
     },
     /// A tool of the agent wrote this file. Files that commands write are not reported.

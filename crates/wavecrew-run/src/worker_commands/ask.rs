@@ -117,7 +117,7 @@ impl PendingAnswer {
     }
 }
 
-/// Withdraws the question if nobody waits for the answer any more.
+/// Withdraws the question if the worker no longer waits for the answer.
 impl Drop for PendingAnswer {
     fn drop(&mut self) {
         if let Source::Files { asks, name } = &self.source {

@@ -19,7 +19,7 @@ pub(super) enum Retry {
     /// As above, but not before this time has passed, which the service asked for.
     After(Duration),
     Shortage,
-    /// Always, once the rate limit allows it; the service may have said when.
+    /// Always, once the rate limit allows it; the service may have named a time.
     WhenServed(Option<Duration>),
 }
 

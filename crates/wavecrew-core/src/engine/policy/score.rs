@@ -11,7 +11,7 @@ use crate::team::{Dimension, DimensionSource, GateKind, Team};
 /// A mean may differ by this much from what was reported: people round.
 const ROUNDING: f64 = 1.5;
 
-/// Completes a report with values that follow from it, or says what is missing.
+/// Completes a report with computed values, or returns what is missing.
 pub fn complete_report(
     team: &Team,
     plan: &Plan,

@@ -8,12 +8,12 @@ use crate::event::TaskResult;
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReportDoubt {
     pub reason: String,
-    /// The worker can say more, and is asked to.
+    /// The worker can add details, and is asked to.
     pub asks: bool,
 }
 
-/// What makes a report doubtful: an error beside the success, findings that are a placeholder, a promise, the task itself,
-/// or that say that it was not done. `leaves_more` when its files or its code are checked.
+/// What makes a report doubtful: an error beside the success, findings that are a placeholder, a promise, the
+/// task itself, or that state that it was not done. `leaves_more` when its files or its code are checked.
 pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -> Option<ReportDoubt> {
     let doubt = |rule: Rule, reason: String, asks: bool| {
         let kept = TruthKind::named("report").has(rule);
