@@ -70,7 +70,9 @@ impl DropReason {
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
-            Self::KillsNothing => "passes whatever the code does: it kills no mutant of the code that it runs",
+            Self::KillsNothing => {
+                "passes whatever the code does: it kills no mutant of the code that it runs"
+            }
             Self::ReadsSource => {
                 "depends on the text of the source or on the measurement, not on what the code does"
             }

@@ -200,10 +200,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     }
     stubs.append(&mut empty);
     if !real && !stubs.is_empty() {
-        let what = format!(
-            "every function of the change is empty: {}",
-            listed(&stubs)
-        );
+        let what = format!("every function of the change is empty: {}", listed(&stubs));
         problems.push(Problem::new(Rule::Stub, what));
     }
     if !tables.is_empty() {

@@ -116,8 +116,7 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
             "open http://{}/ with the link that `wavecrew web` printed",
             app.address
         );
-        let message =
-            "This server answers only to IP addresses and to `localhost`, so that no other site can impersonate it.";
+        let message = "This server answers only to IP addresses and to `localhost`, so that no other site can impersonate it.";
         return Err(refuse(StatusCode::FORBIDDEN, "Wrong host", message, &help));
     }
     if PUBLIC.contains(&uri.path()) {

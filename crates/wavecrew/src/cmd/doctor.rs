@@ -211,7 +211,8 @@ fn containment(area: &'static str, support: Support) -> Finding {
             "workers live in a PID namespace, which the kernel ends with the run",
         ),
         Ok(Containment::None) => {
-            let detail = "hidden processes of workers may survive if wavecrew and its guardian are killed at once";
+            let detail =
+                "hidden processes of workers may survive if wavecrew and its guardian are killed at once";
             let help = "allow PID namespaces: run as root, or set kernel.unprivileged_userns_clone=1 and \
                  kernel.apparmor_restrict_unprivileged_userns=0 with sysctl";
             Finding::not(area, NAME, State::Less, detail, help)
