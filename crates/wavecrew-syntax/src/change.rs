@@ -176,7 +176,7 @@ fn function(node: Node<'_>, source: &str) -> Option<FunctionShape> {
         line: line_of(node.start_position()),
         fingerprint: xxh3_64(tokens.as_bytes()),
         body: match shape(function, body, source) {
-            BodyShape::Empty if says_unfinished(text(function, source)) => BodyShape::Stub,
+            BodyShape::Empty if is_unfinished(text(function, source)) => BodyShape::Stub,
             other => other,
         },
     })
@@ -282,12 +282,12 @@ fn is_stub(statement: Node<'_>, source: &str) -> bool {
         "return_statement" => children(statement)
             .first()
             .is_none_or(|value| ["None", "null", "undefined"].contains(&text(*value, source))),
-        "raise_statement" | "throw_statement" => says_unfinished(text(statement, source)),
+        "raise_statement" | "throw_statement" => is_unfinished(text(statement, source)),
         _ => false,
     }
 }
 
-fn says_unfinished(text: &str) -> bool {
+fn is_unfinished(text: &str) -> bool {
     let text = text.to_lowercase();
     [
         "notimplemented",

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Err(exit) => return exit,
     };
     let ended = cli.run();
-    browser::farewell(ended.as_ref().err());
+    browser::show_end(ended.as_ref().err());
     let exit = match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {

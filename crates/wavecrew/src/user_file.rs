@@ -101,7 +101,10 @@ pub fn settle(changes: &[Change], consent: &Consent, global: &Global) -> Result<
         }
     }
     if global.json {
-        let files: Vec<Value> = changes.iter().map(|change| told(change, write)).collect();
+        let files: Vec<Value> = changes
+            .iter()
+            .map(|change| change_as_json(change, write))
+            .collect();
         json::print_pretty(json!({ "files": files }))?;
     } else if write {
         for change in needed {
@@ -125,7 +128,7 @@ fn show(changes: &[Change], needed: &[&Change]) -> io::Result<()> {
     out.flush()
 }
 
-fn told(change: &Change, written: bool) -> Value {
+fn change_as_json(change: &Change, written: bool) -> Value {
     json!({
         "file": change.path,
         "changed": written && change.is_needed(),

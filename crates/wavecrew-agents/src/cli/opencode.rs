@@ -103,7 +103,7 @@ impl AgentCli for Opencode {
         let part = &value["part"];
         match text(value, "type") {
             "step_start" | "reasoning" => {}
-            "text" => state.says(text(part, "text")),
+            "text" => state.add_message(text(part, "text")),
             "tool_use" => {
                 let (id, done) = (text(part, "callID"), &part["state"]);
                 state.tool_start(&TOOLS, id, text(part, "tool"), &done["input"]);

@@ -152,7 +152,7 @@ impl ParserState {
     }
 
     /// A whole message; the latest one is the answer.
-    pub(crate) fn says(&mut self, text: &str) {
+    pub(crate) fn add_message(&mut self, text: &str) {
         text.clone_into(&mut self.text);
         self.push(AgentEvent::Text(text.to_owned()));
     }

@@ -68,7 +68,7 @@ impl OwedPath<'_> {
         }
         let max = self.owed.max_files.filter(|max| found > *max as usize)?;
         Some(format!(
-            "too many files match {name}: {found}, at most {max} are wanted"
+            "too many files match {name}: {found}, at most {max} are allowed"
         ))
     }
 }

@@ -129,7 +129,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         problems.push(Problem::new(
             Rule::Disagrees,
             format!(
-                "has values with a mean of {mean:.2}, and the score is {}",
+                "has values with a mean of {mean:.2}, but the score is {}",
                 given.score
             ),
         ));
@@ -295,7 +295,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
             problems.push(Problem::new(
                 Rule::Disagrees,
                 format!(
-                    "gives points with a mean of {mean:.1}, and the score is {}",
+                    "gives points with a mean of {mean:.1}, but the score is {}",
                     given.score
                 ),
             ));
@@ -337,7 +337,7 @@ fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
     let (line, _) = totals.find(|(_, total)| apart(*total))?;
     Some(Problem::new(
         Rule::Disagrees,
-        format!("says {}, and the score is {}", quoted(line), given.score),
+        format!("states {}, but the score is {}", quoted(line), given.score),
     ))
 }
 
@@ -379,7 +379,7 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
     ((against && given.passes) || (in_favour && given.blocks)).then(|| {
         Problem::new(
             Rule::Disagrees,
-            format!("says {}, and the score is {}", quoted(line), given.score),
+            format!("states {}, but the score is {}", quoted(line), given.score),
         )
     })
 }

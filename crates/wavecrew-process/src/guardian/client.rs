@@ -56,7 +56,7 @@ impl Guardian {
         launch: GuardianCommand,
     ) -> Result<(Self, UnboundedReceiver<GuardianEvent>), ProcessError> {
         set_child_subreaper(Some(getpid())).map_err(ProcessError::system("adopt orphaned processes"))?;
-        let wanted = wanted_containment();
+        let wanted = requested_containment();
         match Self::start_in(&launch, wanted).await {
             // The kernel allows the namespace, but not the mounts that it needs.
             Err(ProcessError::NotReady { .. }) if wanted == Containment::Namespace => {
@@ -361,7 +361,7 @@ async fn write(socket: &UnixDatagram, packet: Option<&Packet>) -> Socket {
 }
 
 /// Tests set [`LESS_SUPPORT`] to simulate a kernel that supports less.
-fn wanted_containment() -> Containment {
+fn requested_containment() -> Containment {
     let less = std::env::var(LESS_SUPPORT).unwrap_or_default();
     if less.split(',').any(|setting| setting == "processes=0") {
         Containment::None

@@ -20,7 +20,7 @@ pub struct BaseRun {
 
 impl BaseRun {
     /// Needed if the tests, or the files that run them, have changed.
-    pub fn wanted(
+    pub fn needed(
         changes: &Changes,
         word: &PlanWord,
         folder: &Path,

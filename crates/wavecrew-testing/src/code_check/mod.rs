@@ -217,7 +217,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         problems.extend(commands::problems(changes, &word, &folder, base));
         problems.extend(effect::links(changes, &folder));
         problems.extend(test_changes::problems(changes, &word));
-        as_it_was = BaseRun::wanted(changes, &word, &folder, base, &problems);
+        as_it_was = BaseRun::needed(changes, &word, &folder, base, &problems);
     }
     problems.extend(test_changes::figures(&folder, case.claims, passed(&after)));
     let before = match base.filter(|_| needs_the_past(&after) || as_it_was.is_some()) {

@@ -34,7 +34,7 @@ pub fn fragments(
         ),
         (
             "conversation",
-            html! { h2 { "Conversation" } (talk_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (tell(shot, task)) },
+            html! { h2 { "Conversation" } (conversation_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (message_form(shot, task)) },
         ),
         ("attempts", attempts(shot, task)),
         ("row", row(shot, task)),
@@ -106,7 +106,7 @@ fn head(shot: &Shot<'_>, task: TaskIx) -> Markup {
     }
 }
 
-fn talk_links(shot: &Shot<'_>, task: TaskIx) -> Markup {
+fn conversation_links(shot: &Shot<'_>, task: TaskIx) -> Markup {
     let (latest, shown) = (shot.ledger.task(task).attempts, shown_attempt(shot, task));
     html! {
         @if latest > 1 && shot.medium != Medium::File {
@@ -120,7 +120,7 @@ fn talk_links(shot: &Shot<'_>, task: TaskIx) -> Markup {
 }
 
 /// A message to the worker, while it runs.
-fn tell(shot: &Shot<'_>, task: TaskIx) -> Markup {
+fn message_form(shot: &Shot<'_>, task: TaskIx) -> Markup {
     let id = shot.ledger.plan().id(task);
     html! {
         @if shot.may_act() && shot.is_running() && task_state(shot.ledger.task(task)) == "running" {

@@ -103,7 +103,7 @@ pub fn show_session(dir: &SessionDir) -> Result<(), Failure> {
 }
 
 /// The command has ended: open pages show its last state, and why it failed if it did.
-pub fn farewell(failure: Option<&Failure>) {
+pub fn show_end(failure: Option<&Failure>) {
     let Some(desk) = DESK.get() else { return };
     if let Some(failure) = failure {
         let help = failure.help().map(|help| format!("\nWhat to do: {help}"));

@@ -73,7 +73,7 @@ fn file_problems(value: &Value, place: &str) -> Vec<Problem> {
             let name = super::quoted_path(name);
             Problem::new(
                 Rule::Malformed,
-                format!("names {name} at {place}, which is no path from the project's root to a file in it"),
+                format!("names {name} at {place}, which is not a path of a project file, relative to the project's root"),
             )
         })
         .collect()

@@ -38,7 +38,7 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     {
         problems.push(Problem::new(
             Rule::Unrelated,
-            format!("names nothing of the request {}", quoted(context.request)),
+            format!("mentions nothing from the request {}", quoted(context.request)),
         ));
     }
     problems
@@ -103,9 +103,12 @@ impl Walk<'_, '_> {
         } else if (is_about_work && particulars(text) == 0)
             || (is_criterion && particulars(&without_ids(text)) == 0)
         {
-            add(Rule::Vague, "names nothing particular");
+            add(Rule::Vague, "names nothing specific");
         } else if key == "description" && only_looks_into(text) {
-            add(Rule::Vague, "plans to look into something, and no result of it");
+            add(
+                Rule::Vague,
+                "only plans to investigate something, without a result",
+            );
         }
     }
 }

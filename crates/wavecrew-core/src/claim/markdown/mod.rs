@@ -57,7 +57,7 @@ pub(super) struct Outline {
 /// What is wrong with the document, in the order of the required headings. Expects the normal form.
 pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext<'_>) -> Vec<Problem> {
     let outline = Outline::read(text);
-    if !outline.blocks.iter().any(Block::says_something) {
+    if !outline.blocks.iter().any(Block::has_content) {
         let only = outline.blocks.iter().find(|block| block.is_placeholder());
         return vec![match only {
             Some(only) => Problem::new(Rule::Placeholder, format!("says only {}", quoted(&only.text))),
@@ -75,7 +75,8 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         let sections = outline.find(wanted);
         if sections.is_empty() {
             problems.push(if may_be_there {
-                let text = format!("has no heading `{wanted}`: name the section that says it so");
+                let text =
+                    format!("has no heading `{wanted}`: give the section with this content that heading");
                 Problem::new(Rule::Unnamed, text)
             } else {
                 Problem::new(Rule::Missing, format!("has no heading `{wanted}`"))
@@ -84,7 +85,7 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         }
         let blocks = sections.iter().flat_map(|section| &section.blocks);
         let blocks: Vec<&Block> = blocks.map(|&at| &outline.blocks[at]).collect();
-        if !blocks.iter().any(|block| block.says_something()) {
+        if !blocks.iter().any(|block| block.has_content()) {
             problems.push(match blocks.iter().find(|block| block.is_placeholder()) {
                 Some(block) => {
                     let said = quoted(&block.text);
@@ -128,11 +129,11 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
         ));
         return problems;
     }
-    let says: Vec<&&Block> = blocks.iter().filter(|block| block.says_something()).collect();
-    if says.is_empty() {
+    let contents: Vec<&&Block> = blocks.iter().filter(|block| block.has_content()).collect();
+    if contents.is_empty() {
         return problems;
     }
-    let text = says
+    let text = contents
         .iter()
         .map(|block| block.text.as_str())
         .collect::<Vec<_>>()
@@ -168,24 +169,24 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
         ));
     }
     let names_something = text.chars().any(|c| c.is_ascii_digit()) && word_count(&text) > 1;
-    if says.iter().all(|block| is_nothing(&block.text))
-        || (word_count(&text) < THIN && !names_something && !says.iter().any(|block| block.is_code))
+    if contents.iter().all(|block| is_nothing(&block.text))
+        || (word_count(&text) < THIN && !names_something && !contents.iter().any(|block| block.is_code))
     {
         problems.push(Problem::new(
             Rule::Thin,
-            format!("says next to nothing{place}: {}", quoted(&text)),
+            format!("has almost no content{place}: {}", quoted(&text)),
         ));
-    } else if says_nothing_of_its_own(&says, &text, context) {
+    } else if has_no_content_of_its_own(&contents, &text, context) {
         problems.push(Problem::new(
             Rule::Thin,
-            format!("could stand in any document{place}: {}", quoted(&text)),
+            format!("would fit any document{place}: {}", quoted(&text)),
         ));
     }
-    if let Some(share) = says.iter().find_map(|block| wrong_share(&block.text)) {
+    if let Some(share) = contents.iter().find_map(|block| wrong_share(&block.text)) {
         problems.push(Problem::new(
             Rule::Disagrees,
             format!(
-                "has per cent that are not those of its counts{place}: {}",
+                "has a percentage that does not fit its counts{place}: {}",
                 quoted(share)
             ),
         ));
@@ -195,9 +196,9 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
 
 /// Whether a text has only words that fit any request, and words of the request. Checked only in known
 /// languages.
-fn says_nothing_of_its_own(says: &[&&Block], text: &str, context: DocumentContext<'_>) -> bool {
+fn has_no_content_of_its_own(contents: &[&&Block], text: &str, context: DocumentContext<'_>) -> bool {
     is_english(&words(text))
-        && !says.iter().any(|block| block.is_code)
+        && !contents.iter().any(|block| block.is_code)
         && !text.contains(|c: char| c.is_ascii_digit())
         && particulars_beside(text, &words(context.request)) == 0
 }
@@ -219,14 +220,14 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
     let bodies: Vec<(&str, Vec<String>)> = parts
         .iter()
         .map(|(wanted, blocks)| {
-            let says: Vec<&str> = blocks
+            let texts: Vec<&str> = blocks
                 .iter()
-                .filter(|block| block.says_something())
+                .filter(|block| block.has_content())
                 .map(|block| block.text.as_str())
                 .collect();
             let of_title = words(wanted);
             let stem = |word: &str| word.trim_end_matches('s').to_owned();
-            let mut body = words(&says.join(" "));
+            let mut body = words(&texts.join(" "));
             body.retain(|word| {
                 !of_title.iter().any(|title| stem(title) == stem(word))
                     && !word.chars().all(|c| c.is_ascii_digit())
@@ -243,7 +244,7 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
                 return vec![Problem::new(
                     Rule::Repeated,
                     format!(
-                        "says the same below `{first}` and `{second}`: {}",
+                        "has the same text below `{first}` and `{second}`: {}",
                         quoted(&a.join(" "))
                     ),
                 )];
@@ -252,7 +253,7 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
                 return vec![Problem::new(
                     Rule::Similar,
                     format!(
-                        "says almost the same below `{first}` and `{second}`: {}",
+                        "has almost the same text below `{first}` and `{second}`: {}",
                         quoted(&a.join(" "))
                     ),
                 )];
@@ -279,7 +280,10 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
     }
     (!shares_word(&text, &request)).then(|| {
         let request = quoted(context.request);
-        Problem::new(Rule::Unrelated, format!("names nothing of the request {request}"))
+        Problem::new(
+            Rule::Unrelated,
+            format!("mentions nothing from the request {request}"),
+        )
     })
 }
 
@@ -289,7 +293,7 @@ impl Block {
         self.text.chars().any(char::is_alphanumeric) && gap(&self.text).is_some()
     }
 
-    pub(super) fn says_something(&self) -> bool {
+    pub(super) fn has_content(&self) -> bool {
         let has_words = self.text.chars().any(char::is_alphanumeric);
         has_words && (self.is_code || gap(&self.text) != Some(Gap::Placeholder))
     }
@@ -365,8 +369,10 @@ impl Outline {
     /// How many sections have content and are not required ones.
     fn spare(&self, headings: &[String]) -> usize {
         let is_spare = |section: &&Section| {
-            let says = section.blocks.iter().any(|&at| self.blocks[at].says_something());
-            says && !section.is_parent && !headings.iter().any(|wanted| fit(&section.title, wanted) > 0)
+            let has_content = section.blocks.iter().any(|&at| self.blocks[at].has_content());
+            has_content
+                && !section.is_parent
+                && !headings.iter().any(|wanted| fit(&section.title, wanted) > 0)
         };
         self.sections.iter().filter(is_spare).count()
     }
@@ -422,7 +428,7 @@ pub(super) fn admissions(text: &str) -> Vec<Problem> {
         .map(|line| {
             Problem::new(
                 Rule::Admits,
-                format!("says that it was not done: {}", quoted(line)),
+                format!("states that it was not done: {}", quoted(line)),
             )
         })
         .into_iter()

@@ -91,7 +91,7 @@ fn misfit(verdict: &str, findings: &[ReviewFinding], rules: &ReviewRules) -> Opt
     };
     (!allowed.iter().any(|word| word == verdict)).then(|| {
         format!(
-            "says {verdict}, but {why}: the verdict would be {}",
+            "has the verdict {verdict}, but {why}: the verdict would be {}",
             allowed.join(" or ")
         )
     })
@@ -136,7 +136,7 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
     if let Some(phrase) = admission(&said.verdict) {
         read.doubts.push(Problem::new(
             Rule::Admits,
-            format!("says in its verdict {}", quoted(phrase)),
+            format!("states in its verdict {}", quoted(phrase)),
         ));
     }
     let entries = match said.entries(rules) {
@@ -169,7 +169,7 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
     {
         read.doubts.push(Problem::new(
             Rule::Unclear,
-            format!("has no findings, and says elsewhere: {}", quoted(line)),
+            format!("has no findings, but states elsewhere: {}", quoted(line)),
         ));
     }
     read
@@ -226,7 +226,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
         if word.is_none() {
             let said = super::quoted_path(said);
             flaws.push(format!(
-                "whose {what} is {said}, and has to be one of {}",
+                "whose {what} is {said}, but must be one of {}",
                 known.join(", ")
             ));
         }
@@ -256,7 +256,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     };
     if number.is_none() {
         let line = super::quoted_path(line);
-        flaws.push(format!("whose line is {line}, and has to be a number from 1"));
+        flaws.push(format!("whose line is {line}, but must be a number from 1"));
     }
     if value("fix").is_empty() {
         flaws.push("without a suggested fix".to_owned());

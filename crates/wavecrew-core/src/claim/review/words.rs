@@ -193,18 +193,18 @@ const MORE: [&str; 16] = [
 ];
 
 /// Whether there are lines, and each only states that there are no findings.
-pub(super) fn says_nothing(text: &str) -> bool {
+pub(super) fn states_no_findings(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()。`".contains(c);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
     lines.peek().is_some()
         && lines.all(|line| {
             let words = line.trim_matches(mark).to_lowercase();
             let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
-            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || says_so_in_other_words(&words)
+            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || is_other_wording(&words)
         })
 }
 
-fn says_so_in_other_words(line: &str) -> bool {
+fn is_other_wording(line: &str) -> bool {
     let has = |word: &&str| {
         if word.is_ascii() {
             line.split(|c: char| !c.is_alphanumeric()).any(|own| own == *word)

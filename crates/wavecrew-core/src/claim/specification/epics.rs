@@ -22,7 +22,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         problems.push(Problem::new(
             Rule::Missing,
             format!(
-                "defines {} epics, {epics} are wanted: begin each with its id, `EPIC-001` and on",
+                "defines {} epics, {epics} are required: begin each with its id, `EPIC-001` and up",
                 found.len()
             ),
         ));
@@ -47,7 +47,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             problems.push(Problem::new(
                 Rule::Missing,
                 format!(
-                    "has {} stories in {}, {stories} are wanted: begin each with its id, `STORY-001` and on",
+                    "has {} stories in {}, {stories} are required: begin each with its id, `STORY-001` and up",
                     own.len(),
                     epic.id
                 ),
@@ -67,7 +67,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     ));
     problems.extend(listed(
         Rule::Missing,
-        "names no requirement (FR-001 and on) in",
+        "names no requirement (FR-001 and up) in",
         &unserving,
     ));
     problems.extend(story_problems(&all().collect::<Vec<_>>()));
@@ -80,7 +80,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     if mvp.is_empty() {
         problems.push(Problem::new(
             Rule::Missing,
-            "names no story (STORY-001 and on) in its MVP",
+            "names no story (STORY-001 and up) in its MVP",
         ));
     }
     let unknown = mvp
@@ -234,18 +234,18 @@ mod tests {
             (document(8, 12, "- STORY-001\n- STORY-096\n"), &[]),
             (
                 document(1, 3, "STORY-001"),
-                &["defines 1 epics, 2 to 8 are wanted: begin each with its id, `EPIC-001` and on"],
+                &["defines 1 epics, 2 to 8 are required: begin each with its id, `EPIC-001` and up"],
             ),
             (
                 document(2, 2, "STORY-001"),
                 &[
-                    "has 2 stories in EPIC-001, 3 to 12 are wanted: begin each with its id, `STORY-001` and on",
-                    "has 2 stories in EPIC-002, 3 to 12 are wanted: begin each with its id, `STORY-001` and on",
+                    "has 2 stories in EPIC-001, 3 to 12 are required: begin each with its id, `STORY-001` and up",
+                    "has 2 stories in EPIC-002, 3 to 12 are required: begin each with its id, `STORY-001` and up",
                 ],
             ),
             (
                 document(2, 3, "all of it"),
-                &["names no story (STORY-001 and on) in its MVP"],
+                &["names no story (STORY-001 and up) in its MVP"],
             ),
             (
                 document(2, 3, "STORY-009"),
@@ -268,7 +268,7 @@ mod tests {
                     .replace("Acceptance: back.", "")
                     .replace("FR-002", "nothing"),
                 &[
-                    "names no requirement (FR-001 and on) in EPIC-002",
+                    "names no requirement (FR-001 and up) in EPIC-002",
                     "has no acceptance criteria for STORY-001, STORY-002, STORY-003, STORY-004, STORY-005, STORY-006",
                     "has no estimate for STORY-001, STORY-002, STORY-003, STORY-004, STORY-005, STORY-006",
                 ],

@@ -62,7 +62,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     if items.is_empty() {
         return vec![Problem::new(
             Rule::Missing,
-            "defines no requirement: begin each with its id, `FR-001` and on",
+            "defines no requirement: begin each with its id, `FR-001` and up",
         )];
     }
     let elsewhere = below(text, is_about_criteria);
@@ -130,7 +130,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
-                "wants none of its requirements: all have the priority Won't",
+                "requires nothing: all requirements have the priority Won't",
             )
         }),
         stories_problem(text),
@@ -260,7 +260,7 @@ mod tests {
             ),
             (
                 "nothing\n",
-                &["defines no requirement: begin each with its id, `FR-001` and on"],
+                &["defines no requirement: begin each with its id, `FR-001` and up"],
             ),
         ] {
             assert_eq!(proven(&format!("{text}{STORIES}")), expected, "{text}");

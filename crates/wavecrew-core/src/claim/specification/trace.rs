@@ -180,7 +180,7 @@ pub fn coverage_problems(requirements: &str, epics: &str) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::Uncovered,
             format!(
-                "has no epic for {}, which the requirements say is a Must",
+                "has no epic for {}, which is a Must in the requirements",
                 must.join(", ")
             ),
         ));

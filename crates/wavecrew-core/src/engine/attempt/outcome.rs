@@ -69,7 +69,7 @@ impl Engine {
             result.verdict = Verdict::Unverified;
         }
         if result.status == Status::Failed && result.error.is_empty() {
-            "The worker reported a failure without saying why".clone_into(&mut result.error);
+            "The worker reported a failure without a reason".clone_into(&mut result.error);
         } else if result.status == Status::Completed {
             result.error.clear();
         }

@@ -47,14 +47,14 @@ pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -
     if admission(findings).is_some() {
         return doubt(
             Rule::Admits,
-            format!("the findings say that it was not done: {shown}"),
+            format!("the findings state that it was not done: {shown}"),
             true,
         );
     }
     if hands_over(findings) && !leaves_more {
         return doubt(
             Rule::Admits,
-            format!("the findings tell somebody else to do it: {shown}"),
+            format!("the findings ask somebody else to do it: {shown}"),
             true,
         );
     }
@@ -70,7 +70,7 @@ pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -
     if says_little && !leaves_more && report.outputs.is_empty() && report.facts.is_empty() {
         return doubt(
             Rule::Thin,
-            "the report says nothing about the result".to_owned(),
+            "the report has no information about the result".to_owned(),
             false,
         );
     }

@@ -57,7 +57,7 @@ impl ReportReader {
     pub fn read(&self, task: &str, body: &str) -> Result<WorkerReport, String> {
         if body.len() > MAX_REPORT_BYTES {
             return Err(format!(
-                "the report has {} bytes, at most {MAX_REPORT_BYTES} are taken; put long texts into files",
+                "the report has {} bytes, at most {MAX_REPORT_BYTES} are allowed; put long texts into files",
                 body.len()
             ));
         }

@@ -105,7 +105,7 @@ impl Worker {
         }
     }
 
-    pub fn hear(&mut self, turn: u32) {
+    pub fn receive(&mut self, turn: u32) {
         self.turn = turn;
         self.exited = false;
     }

@@ -278,7 +278,7 @@ impl World {
                 self.workers
                     .get_mut(&worker)
                     .expect("only open workers are spoken to")
-                    .hear(turn);
+                    .receive(turn);
             }
             Action::Close { worker, .. } => match self.workers.get_mut(&worker) {
                 Some(open) => open.closing = true,
