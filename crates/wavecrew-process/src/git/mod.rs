@@ -70,8 +70,21 @@ const VARIABLES: [(&str, &str); 8] = [
 /// Settings with programs that git runs on files. Those of the repository itself may come from a worker.
 const PROGRAMS: &str =
     r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|gpg\.(.*\.)?program)$";
-/// Commands that neither read nor write files of the checkout.
-const HARMLESS: [&str; 5] = ["rev-parse", "merge-base", "for-each-ref", "show-ref", "var"];
+/// Commands that run no program on files, as we call them: they neither convert, compare nor merge what is in files.
+const HARMLESS: [&str; 12] = [
+    "cat-file",
+    "config",
+    "for-each-ref",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "rev-list",
+    "rev-parse",
+    "show-ref",
+    "symbolic-ref",
+    "update-ref",
+    "var",
+];
 /// Commands that may show differences.
 const SHOWING: [&str; 6] = ["diff", "show", "log", "diff-tree", "diff-index", "diff-files"];
 

@@ -1,36 +1,41 @@
 //! The confinement of each worker: the [policy] applied to this machine, this session and the project's
 //! settings. Lists folders and creates the places that a worker gets. The guardian enforces it.
 
+mod machine;
 pub mod policy;
 mod refusals;
 mod settings;
 mod single_agent;
+mod summary;
+mod temp;
 
 pub(crate) use refusals::RefusalLines;
 pub use settings::{NetworkSetting, SandboxMode, SandboxSettings};
 pub use single_agent::{AgentSandbox, SingleAgent};
+pub use summary::summary;
+pub(crate) use temp::remove_left_temp_folder;
 
 use crate::agent_name::OFFLINE;
 use crate::place::WorkerFacts;
 use crate::worker::files::create_private_folder;
 use crate::worker::output::Output;
+use machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
 use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+use summary::refusal;
+use temp::make_temp_folder;
 use tempfile::TempDir;
 use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_core::event::Refusal;
 use wavecrew_core::team::Access;
 use wavecrew_process::sandbox::places::{all_but, credentials, entries, services};
-use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, ProgramRules, Support};
+use wavecrew_process::sandbox::{Confinement, Network, ProgramRules, Support};
 use wavecrew_session::worker_file::{open_own, remove_any};
-use wavecrew_session::{ProjectPaths, SessionDir, atomic};
-
-/// The oldest Landlock version that enforces the rules about files: earlier ones allow truncating files.
-const REQUIRED: LandlockAbi = LandlockAbi(3);
+use wavecrew_session::{ProjectPaths, SessionDir};
 
 /// Confines the workers of one session.
 pub struct Sandbox {
@@ -373,28 +378,6 @@ fn changed_at(folder: &Path) -> Option<SystemTime> {
     fs::metadata(folder).ok()?.modified().ok()
 }
 
-fn refusal(mode: SandboxMode, support: Support) -> Option<String> {
-    let enough = support.landlock >= REQUIRED && support.mounts && support.seccomp;
-    if mode != SandboxMode::Require || enough {
-        return None;
-    }
-    let missing = support.missing().join(", ");
-    Some(format!(
-        "the settings require a sandbox, and this machine cannot confine: {missing}"
-    ))
-}
-
-/// Creates the folders that an agent may write to, because they have to exist. The agent itself creates its
-/// files: an empty one may be invalid.
-fn create_state_folders(state: &[PathBuf]) {
-    for folder in state
-        .iter()
-        .filter(|folder| !folder.exists() && folder.extension().is_none())
-    {
-        let _ = fs::create_dir_all(folder);
-    }
-}
-
 /// Places that a person allows, with everything below them.
 fn protected_but_allowed(
     settings: &SandboxSettings,
@@ -429,89 +412,6 @@ fn denied(home: &Path, settings: &SandboxSettings, own: Option<&'static dyn Agen
     denied
 }
 
-/// Where an agent keeps its state, its login included.
-fn state_folders(home: &Path, cli: &dyn AgentCli) -> Vec<PathBuf> {
-    let places = cli.facts().state.iter();
-    let folders = places.map(|place| match std::env::var_os(place.variable) {
-        Some(folder) if !place.variable.is_empty() && !folder.is_empty() => {
-            real(Path::new(&folder)).join(place.name)
-        }
-        _ => home.join(place.home_folder).join(place.name),
-    });
-    folders.collect()
-}
-
-fn home() -> PathBuf {
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-    real(&home)
-}
-
-const TEMP_PREFIX: &str = "wavecrew-workers-";
-
-/// A folder for the temporary folders of this run's workers, in place of that of a run that was killed.
-fn make_temp_folder(session: &SessionDir) -> Option<TempDir> {
-    remove_left_temp_folder(session);
-    let folder = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .tempdir_in(std::env::temp_dir())
-        .ok()?;
-    let name = folder.path().file_name()?;
-    let _ = atomic::write_volatile(&session.temp_note(), name.as_encoded_bytes());
-    Some(folder)
-}
-
-/// Removes the folder of a run that was killed.
-pub(crate) fn remove_left_temp_folder(session: &SessionDir) {
-    if let Ok(name) = fs::read_to_string(session.temp_note())
-        && name.starts_with(TEMP_PREFIX)
-        && !name.contains('/')
-    {
-        let _ = fs::remove_dir_all(std::env::temp_dir().join(name));
-        let _ = fs::remove_file(session.temp_note());
-    }
-}
-
-/// What is enforced, in one line.
-pub fn summary(mode: SandboxMode, support: Support) -> String {
-    if mode == SandboxMode::Off {
-        return "off, as set; workers may do whatever you may".to_owned();
-    }
-    if !support.any() {
-        return "none, this machine offers none; workers may do whatever you may".to_owned();
-    }
-    let LandlockAbi(abi) = support.landlock;
-    let mut parts = Vec::new();
-    if abi > 0 {
-        parts.push(format!("files by role (Landlock {abi})"));
-    }
-    if support.mounts {
-        parts.push("read-only mounts".to_owned());
-    }
-    if support.seccomp {
-        parts.push("system calls".to_owned());
-    }
-    let missing = support.missing();
-    let missing = if missing.is_empty() {
-        String::new()
-    } else {
-        format!("; not: {}", missing.join(", "))
-    };
-    format!("{}{missing}", parts.join(", "))
-}
-
-/// The known agent of this name, or of the program in `acp:PROGRAM`.
-fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
-    let Some(command) = agent.strip_prefix("acp:") else {
-        return cli::by_name(agent);
-    };
-    let program = command.split_whitespace().next()?;
-    let program = Path::new(program).file_name()?.to_str()?;
-    cli::ALL
-        .iter()
-        .copied()
-        .find(|cli| program.starts_with(cli.name()))
-}
-
 /// Where vite compiles a project's settings to, whoever runs it. Created, because rules can only name folders
 /// that exist.
 fn package_folder(folder: &Path) -> Option<PathBuf> {
@@ -519,20 +419,6 @@ fn package_folder(folder: &Path) -> Option<PathBuf> {
     let folder = packages.is_dir().then(|| real(&packages).join(".vite-temp"))?;
     fs::create_dir_all(&folder).ok()?;
     Some(folder)
-}
-
-/// The folder of the repository that a folder is in.
-fn git_folder(folder: &Path) -> Option<PathBuf> {
-    let above = folder.ancestors().map(|folder| folder.join(".git"));
-    above.into_iter().find(|git| git.is_dir())
-}
-
-/// The repository's folder and the worktree's own folder in there.
-fn git_link(worktree: &Path) -> Option<(PathBuf, PathBuf)> {
-    let text = fs::read_to_string(worktree.join(".git")).ok()?;
-    let own = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
-    let git = own.parent()?.parent()?.to_owned();
-    Some((git, own))
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -59,7 +59,18 @@ impl ProjectMark {
     /// `None` without a repository or a commit.
     pub fn of(project: &Path) -> Option<Self> {
         let git = Git::at(project);
-        let head = git.commit("HEAD").ok()??;
+        let facts = git
+            .run(&[
+                "rev-parse",
+                "--path-format=absolute",
+                "--show-toplevel",
+                "--git-common-dir",
+                "HEAD^{commit}",
+            ])
+            .ok()?;
+        let mut facts = facts.lines();
+        let (root, common) = (Path::new(facts.next()?), Path::new(facts.next()?));
+        let head = facts.next()?.to_owned();
         let listed = git
             .run(&[
                 "for-each-ref",
@@ -74,7 +85,6 @@ impl ProjectMark {
             .filter(|(name, _)| !name.starts_with("refs/heads/wavecrew"))
             .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
             .collect();
-        let root = git.run(&["rev-parse", "--show-toplevel"]).ok()?;
         let words = [
             "--no-optional-locks",
             "status",
@@ -92,7 +102,7 @@ impl ProjectMark {
         let dirty = paths
             .take(MAX_FILES)
             .map(|path| {
-                let content = fs::read(Path::new(&root).join(path));
+                let content = fs::read(root.join(path));
                 (
                     path.to_owned(),
                     content.map_or_else(|_| String::new(), |bytes| content_hash(&bytes)),
@@ -103,7 +113,7 @@ impl ProjectMark {
             refs,
             head,
             dirty,
-            acting: acting(&git, Path::new(&root)),
+            acting: acting(&git, common),
         })
     }
 
@@ -176,7 +186,7 @@ impl ProjectMark {
 }
 
 /// Settings and hooks with which git starts programs or reads other files, and their values or hashes.
-fn acting(git: &Git, root: &Path) -> BTreeMap<String, String> {
+fn acting(git: &Git, common: &Path) -> BTreeMap<String, String> {
     let listed = git
         .run(&["config", "--local", "--list", "-z"])
         .unwrap_or_default();
@@ -186,8 +196,7 @@ fn acting(git: &Git, root: &Path) -> BTreeMap<String, String> {
         .filter(|(name, _)| ACTING.iter().any(|start| name.starts_with(start)))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let folder = git.run(&["rev-parse", "--git-common-dir"]).unwrap_or_default();
-    let hooks = fs::read_dir(root.join(folder.trim()).join("hooks"));
+    let hooks = fs::read_dir(common.join("hooks"));
     for hook in hooks.into_iter().flatten().flatten() {
         let name = hook.file_name().to_string_lossy().into_owned();
         if !name.ends_with(".sample") {

@@ -121,3 +121,19 @@ pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then_some(printed)
 }
+
+/// New files with these texts.
+#[cfg(test)]
+pub fn changes(files: &[(&str, &str)]) -> Changes {
+    let change = |(path, text): &(&str, &str)| FileChange {
+        path: (*path).to_owned(),
+        kind: kind_of(path),
+        before: None,
+        after: Some((*text).to_owned()),
+    };
+    Changes {
+        files: files.iter().map(change).collect(),
+        branch: None,
+        continues: true,
+    }
+}

@@ -8,6 +8,7 @@ mod commands;
 mod effect;
 mod file_kind;
 mod git_changes;
+mod hard_coded;
 mod plan_word;
 mod state_before;
 mod steered;
@@ -104,7 +105,9 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
     if let Some(changes) = found.changes.as_ref().filter(|_| !again) {
         let problems = effect::problems(changes, &found.word);
         found.problems.extend(problems);
-        found.problems.extend(effect::only_mocked(changes, case.folder));
+        found
+            .problems
+            .extend(hard_coded::only_mocked(changes, case.folder));
     }
     let complaint = found.complaint();
     let mut report = found.report(case, complaint);
