@@ -1,4 +1,4 @@
-//! What is enforced, for people; and why nothing may start when that is not enough.
+//! Describes for people what is enforced, and why nothing may start if that is not enough.
 
 use wavecrew_process::sandbox::{LandlockAbi, Support};
 

@@ -1,4 +1,5 @@
-//! Code that only seems to do what was asked: it knows its answers, works with mocks alone, or hides every error.
+//! Code that only seems to do its task: it contains the expected results, works only with mocks, or hides
+//! every error.
 
 use std::path::Path;
 

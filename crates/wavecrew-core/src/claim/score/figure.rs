@@ -1,4 +1,4 @@
-//! Figures in a text: a number, and what it is of.
+//! Figures in a text: a number and its maximum.
 
 /// The points that a title or a section gives: first, or marked as points.
 pub(super) fn points_of(text: &str) -> Option<Figure> {

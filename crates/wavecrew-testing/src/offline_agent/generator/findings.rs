@@ -1,4 +1,4 @@
-//! What the generator says of its work: findings, the list of untested code, a line per module.
+//! The generator's report about its work: findings, the list of untested code, a line per module.
 
 use std::fmt::Write as _;
 
