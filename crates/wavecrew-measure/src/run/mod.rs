@@ -279,7 +279,7 @@ impl TestRun<'_> {
                     coverage = self.count_coverage(hits, invocation.when_missing, &ran, &mut notes)?;
                 }
                 None => notes.push(no_coverage(
-                    "the coverage tool wrote no report, as when its settings leave out all files in scope",
+                    "the coverage tool wrote no report, as when its settings exclude all files in scope",
                 )),
             }
         }
@@ -304,7 +304,7 @@ impl TestRun<'_> {
         let broken = framework.unparsable(self, &missing, ran)?;
         let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
         if !files.is_empty() && files.iter().all(|file| file.status == CoverageStatus::Excluded) {
-            notes.push(no_coverage("the coverage settings leave out all files in scope"));
+            notes.push(no_coverage("the coverage settings exclude all files in scope"));
             return Ok(Coverage::Unknown);
         }
         notes.extend(scope::notes(&files));

@@ -60,7 +60,7 @@ fn a_job_ends_with_its_folder() {
         );
         let why = ended["job_error"].as_str().unwrap();
         assert!(
-            why.contains("was deleted or moved while its run was going"),
+            why.contains("was deleted or moved during its run"),
             "{why}"
         );
         workers_are_gone(&project);
@@ -81,7 +81,7 @@ fn a_run_of_a_team_ends_with_its_folder() {
     assert_eq!(answer["isError"], true, "{answer}");
     let why = answer["content"][0]["text"].as_str().unwrap();
     assert!(
-        why.contains("was deleted or moved while its run was going"),
+        why.contains("was deleted or moved during its run"),
         "{why}"
     );
     workers_are_gone(&project);

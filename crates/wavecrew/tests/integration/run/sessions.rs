@@ -159,7 +159,7 @@ fn a_run_ends_when_its_folder_is_moved_and_resumes_when_it_is_back() {
     fs::rename(&folder, &away).expect("the folder is moved");
     run.wait()
         .expect_exit(5)
-        .expect_output("was deleted or moved while its run was going")
+        .expect_output("was deleted or moved during its run")
         .expect_output("if it was moved, move it back");
     sandbox.expect_no_processes();
     assert!(!folder.exists(), "nothing may be made in its place");
