@@ -149,9 +149,7 @@ impl SessionError {
                 "replace the link by a real folder: sessions are only kept inside their project".into()
             }
             Self::NoSuchSession { .. } => "see `wavecrew list` for the sessions of this project".into(),
-            Self::Malformed { .. } => {
-                "fix it or restore it from a backup; nothing was changed".into()
-            }
+            Self::Malformed { .. } => "fix it or restore it from a backup; nothing was changed".into(),
             Self::TooLarge { .. } => "put the bulk into a file and name that file in the entry".into(),
             Self::NotJson { .. } => "give plain JSON values".into(),
             Self::NotOwner { owner, .. } => {

@@ -17,7 +17,7 @@ fn project(settings: &str) -> Sandbox {
     project
 }
 
-/// A call that wants to know how far it is; its answer, and the last that was told of it.
+/// A call with a progress token: its answer, and the last progress message.
 fn call_with_progress(client: &mut Client, tool: &str, arguments: Value) -> (Value, String) {
     let meta = json!({"progressToken": 1});
     let request = json!({"name": tool, "arguments": arguments, "_meta": meta});

@@ -180,7 +180,7 @@ fn a_worker_that_reports_for_another_item_is_refused() {
 
 #[test]
 fn an_agent_that_we_started_gets_no_client_tools() {
-    // Even if it hides everything it was told about its place.
+    // Even if it removes all variables about its place.
     let project = with_script(
         "path\na\n",
         r#"printf '%s\n' \

@@ -51,7 +51,7 @@ fn a_read_only_session_is_refused_before_anything_runs() {
 #[test]
 fn without_a_journal_the_table_is_the_state() {
     let sandbox = half_done();
-    // The table is refreshed in the background: make it say what happened.
+    // The table is refreshed in the background: wait until it shows what happened.
     sandbox.edit_cells(&[("a", "status", "completed"), ("a", "findings", "by hand")]);
     fs::remove_file(sandbox.in_session("journal.ndjson")).expect("a journal");
     fs::write(
