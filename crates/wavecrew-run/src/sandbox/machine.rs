@@ -7,7 +7,7 @@ use wavecrew_agents::cli::{self, AgentCli};
 
 use super::real;
 
-/// The known agent that a name stands for, also by the program of `acp:PROGRAM`.
+/// The known agent of this name, or of the program in `acp:PROGRAM`.
 pub(super) fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
     let Some(command) = agent.strip_prefix("acp:") else {
         return cli::by_name(agent);
@@ -20,7 +20,8 @@ pub(super) fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
         .find(|cli| program.starts_with(cli.name()))
 }
 
-/// Folders that an agent may write to have to exist. A file is the agent's to create: it may not be empty.
+/// Creates the folders that an agent may write to, because they have to exist. The agent itself creates its
+/// files: an empty one may be invalid.
 pub(super) fn create_state_folders(state: &[PathBuf]) {
     for folder in state
         .iter()

@@ -1,5 +1,5 @@
-//! The confinement of each worker: the [policy] applied to this machine, this session and the project's settings. Lists
-//! folders and creates the places that a worker gets; enforcing is up to the guardian.
+//! The confinement of each worker: the [policy] applied to this machine, this session and the project's
+//! settings. Lists folders and creates the places that a worker gets. The guardian enforces it.
 
 mod machine;
 pub mod policy;
@@ -48,15 +48,16 @@ pub struct Sandbox {
     temp: Option<TempDir>,
     /// Where settings files of all workers are, tokens included.
     private: Vec<PathBuf>,
-    /// What the workers of an agent may read, and when the folders that change looked like that.
+    /// What the workers of an agent may read, and the modification times of the folders that this was listed
+    /// from.
     readable: HashMap<String, (Changed, Vec<PathBuf>)>,
-    /// The confinement that was made last for each attempt's number.
+    /// The latest confinement for each attempt's number.
     made: HashMap<u32, (MadeFor, Arc<Confinement>)>,
-    /// Folders that were created for workers to write in. They go if nobody does.
+    /// Folders that were created for workers to write in. Empty ones are removed.
     created: Vec<PathBuf>,
 }
 
-/// What a confinement depends on. Workers of one slot mostly have the same, and get the one that was made.
+/// What a confinement depends on. Workers of one slot usually have equal keys and share a confinement.
 #[derive(PartialEq, Eq)]
 struct MadeFor {
     agent: String,
@@ -70,7 +71,7 @@ struct MadeFor {
     folder_changed: Option<SystemTime>,
 }
 
-/// When the entries changed of folders that readable places are listed from.
+/// When the folders that readable places are listed from last changed.
 type Changed = [Option<SystemTime>; 2];
 
 /// One worker that is about to start.
@@ -113,7 +114,7 @@ impl Sandbox {
         }
     }
 
-    /// Why nothing may be started, if the settings require more than there is.
+    /// Why nothing may be started, if the settings require more than the machine supports.
     pub fn refusal(&self) -> Option<String> {
         refusal(self.settings.mode, self.support)
     }
@@ -145,7 +146,7 @@ impl Sandbox {
         self.support.mounts && !self.settings.write.iter().any(allowed)
     }
 
-    /// One line that says what is enforced.
+    /// One line that describes what is enforced.
     pub fn summary(&self) -> String {
         summary(self.settings.mode, self.support)
     }
@@ -163,15 +164,15 @@ impl Sandbox {
     /// Removes the temporary folders of all workers, and what was created for them and stayed empty.
     pub fn remove_folders(&mut self) {
         for folder in self.created.drain(..) {
-            // Fails unless it is empty.
+            // Fails unless the folder is empty.
             let _ = fs::remove_dir(folder);
         }
-        // What cannot be removed is in the way of nobody.
+        // A folder that cannot be removed does no harm.
         drop(self.temp.take());
         let _ = fs::remove_file(self.session.temp_note());
     }
 
-    /// What the output of the worker with this number says that it was refused.
+    /// What the worker with this number was refused, according to its output.
     pub fn refusals(&self, output: &Output, number: u32, folder: &Path) -> Vec<Refusal> {
         let made = self.made.get(&number);
         made.map_or_else(Vec::new, |(_, made)| output.refusals(made, folder, &self.home))
@@ -210,7 +211,7 @@ impl Sandbox {
         }
         let made = Arc::new(self.make(worker, made_for.changed)?);
         let made = match self.made.remove(&worker.number) {
-            // The guardian knows it.
+            // The guardian already has its rules.
             Some((_, same)) if *same == *made => same,
             Some(_) | None => made,
         };
@@ -243,7 +244,8 @@ impl Sandbox {
         let mut rules = self.write_rules(worker, &temp, &state);
         rules.write.extend(package_folder(worker.folder));
         if worker.agent == OFFLINE {
-            // It lays its tests into the copy while it tries them out; what it starts may not write there.
+            // The offline agent puts its tests into the copy while it tries them; programs that it starts may
+            // not write there.
             rules.write.push(self.session.project_copy());
         }
         let mut hide = Vec::new();
@@ -276,7 +278,8 @@ impl Sandbox {
         })
     }
 
-    /// A role that writes tests or documents may have to begin with them. Rules are made for what exists.
+    /// A role that writes tests or documents may need a new folder for them. Rules can only name folders that
+    /// exist.
     fn create_role_folder(&mut self, worker: &ConfinedWorker<'_>) {
         if worker.folder == self.session.project_copy() {
             return;
@@ -327,7 +330,7 @@ impl Sandbox {
         })
     }
 
-    /// What nobody, or nobody but its own agent, may read.
+    /// Places that no worker may read, or only workers of one agent.
     fn denied(&self, own: Option<&'static dyn AgentCli>) -> Vec<PathBuf> {
         denied(&self.home, &self.settings, own)
     }
@@ -375,7 +378,7 @@ fn changed_at(folder: &Path) -> Option<SystemTime> {
     fs::metadata(folder).ok()?.modified().ok()
 }
 
-/// What a person allows is allowed with everything below.
+/// Places that a person allows, with everything below them.
 fn protected_but_allowed(
     settings: &SandboxSettings,
     mut protect: Vec<PathBuf>,
@@ -387,7 +390,7 @@ fn protected_but_allowed(
     (protect, hide)
 }
 
-/// What the programs may do that wavecrew itself runs on files of workers: checks, builds, test frameworks.
+/// The rules for programs that wavecrew itself runs on files of workers: checks, builds, test frameworks.
 pub fn program_rules(settings: &SandboxSettings) -> ProgramRules {
     ProgramRules {
         off: settings.mode == SandboxMode::Off,
@@ -409,7 +412,8 @@ fn denied(home: &Path, settings: &SandboxSettings, own: Option<&'static dyn Agen
     denied
 }
 
-/// Where vite compiles a project's settings to, whoever runs it. Created, because rules are made for what exists.
+/// Where vite compiles a project's settings to, whoever runs it. Created, because rules can only name folders
+/// that exist.
 fn package_folder(folder: &Path) -> Option<PathBuf> {
     let packages = folder.join("node_modules");
     let folder = packages.is_dir().then(|| real(&packages).join(".vite-temp"))?;

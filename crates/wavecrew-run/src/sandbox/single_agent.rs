@@ -1,5 +1,5 @@
-//! The confinement of an agent without a session: one that an MCP client talks to. It works in the project or in a
-//! worktree, with access to the source.
+//! The confinement of an agent without a session, for a conversation of an MCP client. It works in the
+//! project or in a worktree, with access to the source.
 
 use super::machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
 use super::policy::{WorkerPlaces, write_rules};

@@ -1,10 +1,10 @@
-//! What is enforced, for people; and why nothing may start when that is not enough.
+//! Describes for people what is enforced, and why nothing may start if that is not enough.
 
 use wavecrew_process::sandbox::{LandlockAbi, Support};
 
 use super::SandboxMode;
 
-/// The oldest Landlock that can enforce the promises about files: before it, files could be truncated.
+/// The oldest Landlock version that enforces the rules about files: earlier ones allow truncating files.
 const REQUIRED: LandlockAbi = LandlockAbi(3);
 
 pub(super) fn refusal(mode: SandboxMode, support: Support) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The state of a repository at one time: where its branches and tags are, and what is uncommitted. Read-only.
+//! The state of a repository at one time: its branches and tags, and its uncommitted files. Read-only.
 
 use super::git::Git;
 use super::lifecycle::short;
@@ -46,10 +46,10 @@ const ACTING: [&str; 20] = [
     "url.",
 ];
 
-/// What became of a branch or a tag.
+/// The change of a branch or a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefChange {
-    /// Commits are no longer where they were.
+    /// It lost commits.
     Lost(String),
     /// It has new commits that are no merges of the session.
     Moved(String),
@@ -133,7 +133,7 @@ impl ProjectMark {
         &self.head
     }
 
-    /// What became of the branches and tags since then; `session` names the merges that wavecrew itself made.
+    /// The changes of branches and tags since then; `session` names the merges that wavecrew itself made.
     pub fn ref_changes(&self, now: &Self, project: &Path, session: &str) -> Vec<RefChange> {
         let git = Git::at(project);
         let mut changes = Vec::new();
@@ -147,7 +147,7 @@ impl ProjectMark {
                 ))),
                 Some(new) if name.starts_with("refs/tags/") || !git.contains(new, old).unwrap_or(false) => {
                     changes.push(RefChange::Lost(format!(
-                        "{shown} was moved from {} to {}, which does not continue it: restore it with `git update-ref {name} \
+                        "{shown} was moved from {} to {}, which does not descend from it: restore it with `git update-ref {name} \
                          {old}`",
                         short(old),
                         short(new)
@@ -174,7 +174,7 @@ impl ProjectMark {
                 names.push(path.clone());
             }
         }
-        // What was uncommitted then and is gone now was taken back or committed.
+        // Changes that were uncommitted then and are gone now were undone or committed.
         let taken_back = self.dirty.keys().filter(|path| !now.dirty.contains_key(*path));
         if self.head == now.head {
             names.extend(taken_back.cloned());

@@ -1,5 +1,5 @@
-//! Whether a change does anything: source that differs only in comments, layout and dead code does not, and neither do
-//! stubs and answers that were written for the tests.
+//! Whether a change has an effect. Changes of only comments, layout or dead code have none; stubs, and
+//! results written only for the tests, do not count either.
 
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
@@ -9,7 +9,7 @@ use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
-/// Names that a message lists.
+/// How many names a message lists.
 const LISTED: usize = 6;
 
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
@@ -64,7 +64,7 @@ pub fn stripped(text: &str) -> String {
     out
 }
 
-/// What is wrong with a change that has to implement something.
+/// The problems of a change that should implement something.
 pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     let mut problems = Vec::new();
     let planned_document = |change: &&FileChange| {
@@ -79,7 +79,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::WithoutEffect,
             format!(
-                "the change does nothing: {} differ only in comments, layout, code that never runs or documents that the \
+                "the change has no effect: {} differ only in comments, layout, code that never runs or documents that the \
                  plan does not name; implement what was planned",
                 listed(&changes.names())
             ),
@@ -201,10 +201,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     }
     stubs.append(&mut empty);
     if !real && !stubs.is_empty() {
-        let what = format!(
-            "every function of the change is without content: {}",
-            listed(&stubs)
-        );
+        let what = format!("every function of the change is empty: {}", listed(&stubs));
         problems.push(Problem::new(Rule::Stub, what));
     }
     if !tables.is_empty() {
@@ -219,7 +216,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     problems
 }
 
-/// Files of which no new test can fail.
+/// Files whose new tests cannot fail.
 pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
     let mut found = Vec::new();
@@ -257,7 +254,7 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     })
 }
 
-/// Changed files that are links out of the project: what they lead to is not part of the work.
+/// Changed files that are links out of the project: their targets are not part of the work.
 pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     let leads_out = |change: &&FileChange| {
         let path = folder.join(&change.path);

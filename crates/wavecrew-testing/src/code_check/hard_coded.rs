@@ -1,4 +1,5 @@
-//! Code that only seems to do what was asked: it knows its answers, works with mocks alone, or hides every error.
+//! Code that only seems to do its task: it contains the expected results, works only with mocks, or hides
+//! every error.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use super::file_kind::{FileKind, kind_of};
 use super::git_changes::{Changes, FileChange, git};
 use wavecrew_core::claim::{Problem, Rule};
 
-/// New code that looks its answers up by the text of its whole argument, and never puts one in.
+/// New code that looks results up by its whole argument in a table that it never fills.
 pub fn answered(changes: &Changes) -> Option<Problem> {
     const TEXT_OF: [&str; 6] = [
         "json.stringify(",
@@ -41,7 +42,7 @@ pub fn answered(changes: &Changes) -> Option<Problem> {
     problem("answers are looked up by the whole argument at", &places)
 }
 
-/// What new code asks of an object of the project that only mocks in the new tests have.
+/// Attributes that new code uses on the project's objects, but that only mocks in the new tests have.
 pub fn only_mocked(changes: &Changes, folder: &Path) -> Option<Problem> {
     let mocking: Vec<&str> = of_kind(changes, FileKind::Test)
         .filter_map(|change| change.after.as_deref())
@@ -66,7 +67,7 @@ pub fn only_mocked(changes: &Changes, folder: &Path) -> Option<Problem> {
             }
         }
     }
-    problem("only mocks of the tests have what the code asks for:", &found)
+    problem("the code uses what only mocks of the tests have:", &found)
 }
 
 const MOCKS: [&str; 5] = [

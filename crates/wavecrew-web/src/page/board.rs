@@ -1,5 +1,5 @@
-//! The plan as columns of waves with cards. Only what fits a screen is sent: the most telling cards of a few waves, and
-//! links to the rest.
+//! The plan as columns of waves with cards. Sends only what fits a screen: the most important cards of a few
+//! waves, and links to the rest.
 
 use super::meters::progress_bar;
 use super::svg::{count, round};
@@ -44,7 +44,7 @@ pub fn board(shot: &Shot<'_>) -> Markup {
     }
 }
 
-/// The waves around the one that runs, or from the page that was asked for.
+/// The waves around the running one, or those of the requested page.
 fn window(shot: &Shot<'_>) -> std::ops::RangeInclusive<u32> {
     let waves = shot.ledger.plan().waves();
     let most = if shot.medium == Medium::File { waves } else { WAVES };
@@ -54,7 +54,7 @@ fn window(shot: &Shot<'_>) -> std::ops::RangeInclusive<u32> {
             let page = u32::try_from(shot.query.page()).unwrap_or(u32::MAX);
             (page.min(waves.div_ceil(WAVES)).max(1) - 1) * WAVES + 1
         }
-        // A run that has ended is read from its beginning.
+        // A run that has ended is shown from its beginning.
         None if shot.medium == Medium::File || !shot.is_running() => 1,
         None => shot.ledger.wave.max(1).saturating_sub(2).max(1).min(last),
     };
@@ -161,7 +161,7 @@ fn column(shot: &Shot<'_>, wave: u32) -> Markup {
     html! { section.wave id=(id) aria-label={ "Wave " (wave) } { (part(&id, &content)) } }
 }
 
-/// All tasks of a small column; of a large one, those that run, failed or wait first.
+/// All tasks of a small column; in a large one, running, failed and waiting tasks come first.
 fn telling(shot: &Shot<'_>, tasks: &[TaskIx]) -> Vec<TaskIx> {
     if tasks.len() <= CARDS {
         return tasks.to_vec();

@@ -1,4 +1,4 @@
-//! The pages: Markup from a [`Shot`]. Text of workers gets in through maud alone, which escapes it.
+//! The pages: Markup from a [`Shot`]. All text of workers passes through maud, which escapes it.
 
 pub mod board;
 pub mod conversation;
@@ -92,7 +92,7 @@ pub fn split_parts(mut fragment: &str) -> (String, Vec<(&str, &str)>) {
     (around, parts)
 }
 
-/// A state in a pill, with a sign for those who do not see colours.
+/// A state as a coloured label, with a sign for readers who cannot distinguish the colours.
 pub fn badge(state: &str) -> Markup {
     html! { span class={ "badge is-" (state) } { span aria-hidden="true" { (sign(state)) } (state) } }
 }
@@ -109,7 +109,7 @@ pub fn sign(state: &str) -> &'static str {
     }
 }
 
-/// Text of workers on several lines, without what a terminal would obey.
+/// Text of workers on several lines, without control characters.
 pub fn plain(text: &str) -> String {
     sanitise(text.as_bytes())
 }
@@ -121,7 +121,7 @@ pub fn folded(id: &str, summary: &str, text: &str) -> Markup {
     }
 }
 
-/// At most `most` bytes of a text, with a note of what is missing.
+/// At most `most` bytes of a text, with a note of how much is missing.
 pub fn shortened(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= most {
         return text.into();

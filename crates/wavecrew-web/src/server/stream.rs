@@ -1,4 +1,5 @@
-//! Live pages: looks at the files of a session a few times a second, and sends the parts of the page that changed.
+//! Live pages: checks the files of a session a few times a second, and sends the parts of the page that
+//! changed.
 
 use super::App;
 use crate::follow::lock;
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(40);
 /// A page that takes long to render is rendered less often.
 const SHARE: u32 = 3;
 
-/// What a stream is about.
+/// The page that a stream updates.
 pub enum Subject {
     Project,
     Run(String),
@@ -104,7 +105,7 @@ impl Follower {
                 self.send("goto", format!("/s/{}", crate::shot::encode(&id)));
             }
         }
-        // The last state goes out before the end.
+        // The last state is sent before the end.
         let ends = self.app.desk.has_ended();
         let seen = self.stamps();
         self.wait = LOOK;
@@ -158,7 +159,7 @@ impl Follower {
         true
     }
 
-    /// Tells the page of questions that it does not know, for a notification.
+    /// Sends new questions to the page, for a notification.
     fn send_questions(&mut self, open: Vec<String>) {
         for question in &open {
             if !self.asked.contains(question) {
@@ -225,7 +226,7 @@ impl Follower {
         };
         let id = match &self.subject {
             Subject::Project => {
-                // The list itself finds out what changed; it is asked once a second.
+                // The list detects changes itself; it is read once a second.
                 let second = SystemTime::UNIX_EPOCH
                     .elapsed()
                     .map_or(0, |since| since.as_secs());

@@ -1,4 +1,4 @@
-//! Figures in a text: a number, and what it is of.
+//! Figures in a text: a number and its maximum.
 
 /// The points that a title or a section gives: first, or marked as points.
 pub(super) fn points_of(text: &str) -> Option<Figure> {
@@ -34,7 +34,7 @@ pub(super) fn points_of(text: &str) -> Option<Figure> {
     })
 }
 
-/// A number and what it is of, if that is said.
+/// A number and its maximum, if that is given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figure {
     value: f64,
@@ -51,7 +51,7 @@ impl Figure {
     }
 }
 
-/// The number that a text is: `0.9`, `90%`, `45/100`, `45 of 100`.
+/// The number in a text that is only a number: `0.9`, `90%`, `45/100`, `45 of 100`.
 pub(crate) fn figure(text: &str) -> Option<Figure> {
     let text = text.trim().trim_matches(['*', '`', '_']);
     let is_one = text
@@ -74,7 +74,7 @@ pub(super) fn figure_first(text: &str) -> Option<Figure> {
             .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
             .len();
     let mut number = rest[..len].trim_end_matches('.').to_owned();
-    // `0,9` is a number, too; `90, as before` and `1,000` are not such ones.
+    // `0,9` is a decimal number too; `90, as before` and `1,000` are not.
     if let Some(after) = rest[len..].strip_prefix(',')
         && (1..=2).contains(&digits(after))
         && !number.contains('.')

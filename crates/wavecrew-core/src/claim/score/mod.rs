@@ -16,7 +16,7 @@ use figure::{Figure, figure_first, points_of};
 
 /// Figures may differ by this share of the scale: people round.
 const TOLERANCE: f64 = 0.03;
-/// A mean may be this far below the score that is said to be it.
+/// A mean may be this far below the score that is stated for it.
 const MEAN_TOLERANCE: f64 = 0.1;
 const REASONS: [&str; 6] = [
     "reasons",
@@ -44,7 +44,7 @@ const TOTALS: [&str; 12] = [
     "итого",
 ];
 
-/// A score, its scale, and what follows from it.
+/// A score, its scale, and its verdict.
 struct Given<'a> {
     score: f64,
     scale: f64,
@@ -53,8 +53,8 @@ struct Given<'a> {
     dimensions: Vec<&'a str>,
 }
 
-/// What is wrong with the score that a task reports, held against its document. Each problem goes on from the document's
-/// name.
+/// What is wrong with the score that a task reports, compared with its document. The text of each problem
+/// follows the document's name.
 pub fn score_problems(
     team: &Team,
     plan: &Plan,
@@ -134,7 +134,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         problems.push(Problem::new(
             Rule::Disagrees,
             format!(
-                "has values with a mean of {mean:.2}, and the score is {}",
+                "has values with a mean of {mean:.2}, but the score is {}",
                 given.score
             ),
         ));
@@ -161,7 +161,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
     problems
 }
 
-/// Whether each of several reasons says that something is missing or wrong as a whole.
+/// Whether each of several reasons states that something is missing or wrong as a whole.
 fn speak_against(reasons: &[&str]) -> bool {
     const AGAINST: [&str; 20] = [
         "contradict",
@@ -208,7 +208,7 @@ fn names_a_place(text: &str) -> bool {
         || text.split_whitespace().any(is_file)
 }
 
-/// The values of the checks in a table or a list, and everything else that is said.
+/// The values of the checks in a table or a list, and all other text.
 fn checks(text: &str) -> (Vec<Figure>, String) {
     let (mut values, mut told) = (Vec::new(), String::new());
     let mut column = None;
@@ -300,7 +300,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
             problems.push(Problem::new(
                 Rule::Disagrees,
                 format!(
-                    "gives points with a mean of {mean:.1}, and the score is {}",
+                    "gives points with a mean of {mean:.1}, but the score is {}",
                     given.score
                 ),
             ));
@@ -320,7 +320,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
     problems
 }
 
-/// A total in the document that is another one.
+/// A total in the document that differs from the score.
 fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('|'));
     let mut totals = lines.filter_map(|line| {
@@ -342,7 +342,7 @@ fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
     let (line, _) = totals.find(|(_, total)| apart(*total))?;
     Some(Problem::new(
         Rule::Disagrees,
-        format!("says {}, and the score is {}", quoted(line), given.score),
+        format!("states {}, but the score is {}", quoted(line), given.score),
     ))
 }
 
@@ -384,7 +384,7 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
     ((against && given.passes) || (in_favour && given.blocks)).then(|| {
         Problem::new(
             Rule::Disagrees,
-            format!("says {}, and the score is {}", quoted(line), given.score),
+            format!("states {}, but the score is {}", quoted(line), given.score),
         )
     })
 }

@@ -1,4 +1,4 @@
-//! What the generator says of its work: findings, the list of untested code, a line per module.
+//! The generator's report about its work: findings, the list of untested code, a line per module.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use wavecrew_testgen::{Dropped, Module};
 
 use crate::offline_agent::RoleTask;
 
-/// Untested items that findings name.
+/// How many untested items the findings name.
 const MOST_UNTESTED: usize = 8;
 
 /// Writes the list of untested code where findings have no room for it. Returns its path, or nothing.

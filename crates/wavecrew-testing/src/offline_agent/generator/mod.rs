@@ -1,4 +1,5 @@
-//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at what the last round left.
+//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at the gaps of
+//! the last round.
 
 mod findings;
 
@@ -41,7 +42,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
             skipped.push(format!("{name}: the offline agent cannot write its tests"));
             continue;
         }
-        // A framework that cannot run costs the others nothing.
+        // A framework that cannot run does not affect the others.
         match write(task, framework, &folder) {
             Ok(outcome) => modules.extend(outcome.modules),
             Err(error) => skipped.push(format!("{name} in {}: {error}", framework.root.display())),
@@ -52,7 +53,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .flat_map(|m| &m.written)
         .map(|w| w.path.clone())
         .collect();
-    // Also without tests: a defect is worth knowing.
+    // Defects are reported even if no test was written.
     share_discoveries(task, &modules);
     let untested = findings::untested(task, &modules);
     let list = findings::list(task, &untested)?;
@@ -63,7 +64,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     };
     if !earlier.is_empty() {
         return Ok(RoleResult {
-            findings: "Nothing new: the tests of the earlier rounds show all that was found.".to_owned(),
+            findings: "Nothing new: tests of earlier rounds cover all that was found.".to_owned(),
             columns: json!({ "test_files": earlier.join(";") }),
         });
     }
@@ -74,10 +75,10 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         let file = folder.join(NOTHING_NEW);
         task.write(
             &file,
-            "The project's own tests show all that the offline agent could show.\n",
+            "The project's own tests cover all that the offline agent found.\n",
         )?;
         (
-            "Nothing new: the project's own tests show all that new ones would.".to_owned(),
+            "Nothing new: the project's own tests cover all that new ones would.".to_owned(),
             Vec::new(),
         )
     } else {
@@ -177,7 +178,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         root,
         files,
         framework: framework.framework.clone(),
-        // Of several roots, the tests of each lie below its path.
+        // With several roots, the tests of each are below its path.
         layer_folder: if framework.root == Path::new(".") {
             folder.to_owned()
         } else {
@@ -211,7 +212,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
     Ok(outcome)
 }
 
-/// What decides the order of modules: changed files come first, then those that existing tests leave uncovered.
+/// The order of modules: changed files come first, then those that existing tests do not cover.
 fn priorities(task: &RoleTask) -> Priorities {
     let files = task.scope.files.iter().map(|file| task.copy.join(&file.path));
     let uncovered = |file: FileCoverage| {
@@ -262,7 +263,7 @@ impl ModuleCount {
         format!("module {number}/{} {name} {percent} %: {what}{left}", self.total)
     }
 
-    /// As long as the finished modules took, for the others.
+    /// Estimates the time for the other modules from that of the finished ones.
     fn left(&self, elapsed: Duration) -> Option<Duration> {
         let done = u32::try_from(self.done - self.before).ok()?;
         let open = u32::try_from(self.total - self.done).ok()?;
@@ -270,7 +271,7 @@ impl ModuleCount {
     }
 }
 
-/// What the measured run before this one left open.
+/// The gaps that the previous measured run left.
 fn feedback(task: &RoleTask) -> Option<Feedback> {
     let result = task.result()?;
     let mut feedback = Feedback::default();
@@ -320,7 +321,8 @@ fn share_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
     }
 }
 
-/// Line, pattern and description, once for each line: the board takes a second entry for a line as a repetition.
+/// Line, pattern and description, once for each line: the board treats a second entry for a line as a
+/// repetition.
 fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, String)> {
     let mut places: BTreeMap<u32, Vec<&SuspectedDefect>> = BTreeMap::new();
     for defect in defects {
