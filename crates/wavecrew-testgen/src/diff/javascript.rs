@@ -301,7 +301,7 @@ fn request(
         until: time.until.checked_sub(reserve).unwrap_or(time.until),
         ..time
     };
-    let mut request = helper_request(versions, file, search_time);
+    let mut request = helper_request(versions, file, "diff", search_time);
     let more = json!({
         "commands": commands,
         "fallback": fallback,

@@ -148,6 +148,12 @@ class Snippets:
             if "Test" in kind.name:
                 methods = _methods(kind, classes)
                 functions += [(node, (kind, methods)) for name, node in methods.items() if name.startswith("test")]
+        first = self.request["diff"]["first_tests"].get(os.path.relpath(path, self.request["diff"]["new_root"]))
+        if first:
+            names = {(function.name if owner is None else "%s.%s" % (owner[0].name, function.name)): number
+                     for number, (function, owner) in enumerate(functions)}
+            place = {names[name]: rank for rank, name in enumerate(first) if name in names}
+            functions = [functions[number] for number in sorted(range(len(functions)), key=lambda number: place.get(number, len(functions)))]
         if not functions:
             return []
         scope = self._scope(path, tree)

@@ -37,6 +37,7 @@ fn compared(old: &Path, new: &Path, file: &str, first: u32) -> ComparedModule {
             guard: true,
         },
         commit: None,
+        suite: Vec::new(),
     };
     let time = ModuleTime {
         budget: Duration::from_secs(3),
