@@ -21,7 +21,20 @@ use crate::versions::{Change, VersionFolders, changes};
 
 /// Search time of a module in its wall time: the old version runs each input too, and results are confirmed afterwards.
 const SEARCH_SHARE: f64 = 0.28;
-/// The share of the time for the project's own tests, and the most that they get.
+/// Folders of tests and their data.
+const TEST_FOLDERS: [&str; 10] = [
+    "test",
+    "tests",
+    "testing",
+    "__tests__",
+    "__fixtures__",
+    "__snapshots__",
+    "spec",
+    "fixtures",
+    "testdata",
+    "examples",
+];
+/// The share of the time for changed tests, and the most that they get.
 const SUITE_SHARE: f64 = 0.4;
 const LONGEST_SUITE: Duration = Duration::from_secs(25);
 /// More search of one module finds little.
@@ -144,7 +157,10 @@ pub fn compare(
         new_root: folders.new.clone(),
         project: top.clone(),
         changed: found.comparable.clone(),
-        changed_tests: changed_tests(request, &folders),
+        changed_tests: changed_tests(request, &folders, |path| kind_of(path) == FileKind::Test),
+        test_files: changed_tests(request, &folders, |path| {
+            kind_of(path) == FileKind::Test || is_in_test_folder(path)
+        }),
         search_path: Vec::new(),
         seed: request.seed,
         quick: request.quick,
@@ -257,20 +273,31 @@ fn check_kinds(
     })
 }
 
-/// The test files of the new version that the change touches.
-fn changed_tests(request: &Request, folders: &VersionFolders) -> Vec<PathBuf> {
+/// The files of the new version's tests that the change touches.
+fn changed_tests(
+    request: &Request,
+    folders: &VersionFolders,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     if request.ignore_tests {
         return Vec::new();
     }
     folders
         .changes
         .iter()
-        .filter(|(path, change)| **change != Change::Removed && kind_of(path) == FileKind::Test)
+        .filter(|(path, change)| **change != Change::Removed && is_wanted(path))
         .map(|(path, _)| path.clone())
         .collect()
 }
 
-/// Runs the project's own tests on both versions, one language after the other.
+fn is_in_test_folder(path: &Path) -> bool {
+    path.parent()
+        .into_iter()
+        .flat_map(Path::iter)
+        .any(|folder| folder.to_str().is_some_and(|name| TEST_FOLDERS.contains(&name)))
+}
+
+/// Runs the tests that the change touches on both versions, one language after the other.
 fn run_suites(
     versions: &Versions,
     deadline: Instant,
@@ -326,7 +353,9 @@ fn drop_explained(suite: &mut ComparedModule, modules: &[ComparedModule], is_tes
     };
     let (dropped, kept) = std::mem::take(&mut suite.differences)
         .into_iter()
-        .partition(|one| is_shown(one, |one| &one.new_lines) && is_shown(one, |one| &one.old_lines));
+        .partition(|one| {
+            !others.is_empty() && is_shown(one, |one| &one.new_lines) && is_shown(one, |one| &one.old_lines)
+        });
     suite.differences = kept;
     let dropped: Vec<Difference> = dropped;
     suite

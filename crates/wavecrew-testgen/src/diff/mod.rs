@@ -21,6 +21,7 @@
 //! processes confirm it, and last `{"outcome": ...}`, a [`ComparedModule`].
 
 mod javascript;
+mod javascript_suite;
 mod python;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,8 @@ pub struct Versions {
     pub project: PathBuf,
     pub changed: Vec<ChangedFile>,
     pub changed_tests: Vec<PathBuf>,
+    /// The same, and other files of the new version's tests that the change touches.
+    pub test_files: Vec<PathBuf>,
     /// Relative to a root.
     pub search_path: Vec<PathBuf>,
     pub seed: u64,
@@ -220,7 +223,8 @@ pub fn compare(
     }
 }
 
-/// Runs the project's own tests on both versions. Those that tell them apart are differences of the kind `test`.
+/// Runs the tests that a change touches on both versions. Those that tell the versions apart are differences of the kind
+/// `test`.
 pub fn run_suite(
     versions: &Versions,
     language: Language,
@@ -232,7 +236,8 @@ pub fn run_suite(
         Some(first) if language == Language::Python => {
             python::run(versions, &first.file, "suite", time, on_progress)
         }
-        Some(_) | None => Ok(ComparedModule::default()),
+        Some(first) => javascript_suite::run(versions, &first.file, time, on_progress),
+        None => Ok(ComparedModule::default()),
     }
 }
 

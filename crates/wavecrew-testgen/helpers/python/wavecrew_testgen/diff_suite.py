@@ -24,7 +24,7 @@ FIRST_SHARE = 0.6  # of the time; the rest is for copies of single tests
 CAUSES, PER_CAUSE = 8, 2
 MAX_COPIES = 5  # of one cause
 MAX_SHOWN = 300
-TEST_FOLDERS = ("test", "tests", "testing")
+TEST_FOLDERS = ("test", "tests", "testing", "fixtures", "testdata", "examples")
 OWN_VERSION = re.compile(r"version", re.IGNORECASE)
 
 
