@@ -41,6 +41,8 @@ const LONGEST_SUITE: Duration = Duration::from_secs(25);
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 /// Below this, a module is not worth starting.
 const LEAST: Duration = Duration::from_secs(3);
+/// A module gets at least this, even if others get none then.
+const LEAST_SHARE: Duration = Duration::from_secs(8);
 /// Kept for copying, ending processes and the report.
 const RESERVE: Duration = Duration::from_millis(1500);
 
@@ -447,7 +449,7 @@ fn next<'f>(
     if left < LEAST {
         return Some((file, None));
     }
-    let share = (left / u32::try_from(turns).unwrap_or(u32::MAX)).max(LEAST);
+    let share = (left / u32::try_from(turns).unwrap_or(u32::MAX)).max(LEAST_SHARE);
     let time = ModuleTime {
         budget: share.mul_f64(SEARCH_SHARE).min(LONGEST_SEARCH),
         until: now + share.min(left),

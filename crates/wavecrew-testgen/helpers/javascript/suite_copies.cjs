@@ -125,7 +125,8 @@ function statement(tokens, [first, last], text) {
 // A piece of text without the indentation of its first line.
 function outdented(text, from, to) {
   const blank = /[ \t]*$/.exec(text.slice(0, from))[0];
-  return text.slice(from, to).split('\n').map((line, at) => (at > 0 && line.startsWith(blank) ? line.slice(blank.length) : line)).join('\n');
+  const lines = text.slice(from, to).split('\n').map((line, at) => (at > 0 && line.startsWith(blank) ? line.slice(blank.length) : line));
+  return lines.map((line) => line.replace(/^\t+/, (tabs) => '  '.repeat(tabs.length))).join('\n');
 }
 
 function boundNames(own) {
@@ -222,7 +223,6 @@ function copiesOf(file, text, old, framework) {
   const known = new Set(before.flatMap((test) => test.statements.map((one) => one.plain)));
   const changed = tests.filter((test) => !same.has(`${test.titles.join(' ')}\n${plain(test)}`)).slice(0, MAX_TESTS);
   const copies = [];
-  const imports = new Set();
   const needsHarness = isTape && changed.some((test) => !test.isScript);
   changed.forEach((test, number) => {
     test.isNew = !titles.has(test.titles.join(' ')) && !test.isScript;
@@ -234,20 +234,23 @@ function copiesOf(file, text, old, framework) {
       const key = made.slice(made.indexOf('\n'));
       if (seen.has(key) || made.length > MAX_LENGTH || copies.length >= MAX_COPIES) continue;
       seen.add(key);
-      for (const part of [...one.around, ...one.own]) if (part.isImport && !isFrameworkImport(part.text)) imports.add(part.text);
-      copies.push({ test: number, title: name, shown: copyText(title, test, one, isTape && !test.isScript), text: made, input: one.own.map((part) => part.text).join('\n'), name: title });
+      const parts = [...one.around, ...one.own];
+      const imports = parts.filter((part) => part.isImport && !isFrameworkImport(part.text)).map((part) => (part.text.endsWith(';') ? part.text : `${part.text};`));
+      copies.push({ test: number, imports, title: name, shown: copyText(title, test, one, isTape && !test.isScript), text: made, input: one.own.map((part) => part.text).join('\n'), name: title });
     }
   });
   const usesRequire = /\brequire\s*\(/.test(text);
+  const ownImports = [];
   const header = [];
-  if (framework === 'vitest' && usesRequire) header.push("import { createRequire } from 'node:module';");
-  if (framework === 'vitest') header.push(`import { describe, expect, it${/\bvi\./.test(text) ? ', vi' : ''} } from 'vitest';`);
-  header.push(...[...imports].map((line) => (line.endsWith(';') ? line : `${line};`)));
-  if (framework === 'vitest' && usesRequire) header.push('', 'const require = createRequire(import.meta.url);');
+  if (framework === 'vitest' && usesRequire) {
+    ownImports.push("import { createRequire } from 'node:module';");
+    header.push('', 'const require = createRequire(import.meta.url);');
+  }
+  if (framework === 'vitest') ownImports.push(`import { describe, expect, it${/\bvi\./.test(text) ? ', vi' : ''} } from 'vitest';`);
   if (needsHarness) header.push('', RUN_TAPE);
   const stem = basename(file).replace(/\.[cm]?[jt]sx?$/, '').replace(/[.-](test|spec)$/, '');
   const kind = /\.[cm]?tsx?$/.test(file) ? extname(file).replace(/^\.[cm]/, '.') : '.js';
-  return { file, folder: dirname(file), name: join(dirname(file), `${stem}-change.test${kind}`), group: basename(file), header, copies };
+  return { file, folder: dirname(file), name: join(dirname(file), `${stem}-change.test${kind}`), group: basename(file), imports: ownImports, header, copies };
 }
 
 function main() {

@@ -17,7 +17,6 @@ use crate::GenerateError;
 use crate::helper_files::unpack;
 use crate::javascript::runner::Runner;
 use crate::javascript::supervised::Limits;
-use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 
 /// More differences of tests say little more.
@@ -33,6 +32,8 @@ struct TestCopies {
     /// The path of the file with the tests that are written.
     name: PathBuf,
     group: String,
+    imports: Vec<String>,
+    /// What comes after the imports.
     header: Vec<String>,
     copies: Vec<TestCopy>,
 }
@@ -46,19 +47,41 @@ struct TestCopy {
     /// The title and the text without a number.
     name: String,
     shown: String,
+    imports: Vec<String>,
     input: String,
 }
 
 impl TestCopies {
-    fn text<'c>(&self, copies: impl Iterator<Item = &'c TestCopy>) -> String {
-        let tests: Vec<Test> = copies
-            .map(|copy| Test {
-                group: quoted(&self.group),
-                title: copy.title.clone(),
-                text: copy.text.clone(),
-            })
+    /// A file with some copies. `first` are its first lines.
+    fn text<'c>(
+        &'c self,
+        first: &[String],
+        copies: impl Iterator<Item = &'c TestCopy>,
+        text: impl Fn(&TestCopy) -> &str,
+    ) -> String {
+        let (mut imports, mut bodies) = (Vec::new(), Vec::new());
+        for copy in copies {
+            imports.extend(
+                copy.imports
+                    .iter()
+                    .filter(|line| !imports.contains(line))
+                    .collect::<Vec<_>>(),
+            );
+            bodies.push(text(copy));
+        }
+        let lines: Vec<&str> = [first, &self.imports]
+            .into_iter()
+            .flatten()
+            .chain(imports)
+            .chain(&self.header)
+            .map(String::as_str)
             .collect();
-        test_file::text(&self.header, &tests)
+        format!(
+            "{}\n\ndescribe('{}', () => {{\n{}\n}});\n",
+            lines.join("\n"),
+            quoted(&self.group),
+            bodies.join("\n\n")
+        )
     }
 
     /// The file that has one copy only.
@@ -66,19 +89,13 @@ impl TestCopies {
         let of_commit = commit
             .map(|commit| format!(", as of commit {commit}"))
             .unwrap_or_default();
-        let mut header = vec![format!(
+        let first = format!(
             "// Reduced from {}{of_commit}. A failure means that behaviour changed, not that the change is wrong.",
             self.file.display()
-        )];
-        header.extend(self.header.iter().cloned());
-        let test = Test {
-            group: quoted(&self.group),
-            title: copy.name.clone(),
-            text: copy.shown.clone(),
-        };
+        );
         TestFile {
             name: self.name.to_string_lossy().into_owned(),
-            text: test_file::text(&header, &[test]),
+            text: self.text(&[first], std::iter::once(copy), |copy| &copy.shown),
             tests: vec![format!("{} > {}", self.group, copy.name)],
             kind: "change".to_owned(),
         }
@@ -136,7 +153,7 @@ pub fn run(
         if left < LEAST_RUN || !on_progress(CompareProgress::Step(&what)) {
             break;
         }
-        let all = one.text(one.copies.iter());
+        let all = one.text(&[], one.copies.iter(), |copy| &copy.text);
         let Some(telling) = telling_in(one, &all, roots, time.until)? else {
             continue;
         };

@@ -23,6 +23,7 @@ pub const HELPER: SourceFiles = source_files![
     "defects.py",
     "diff_compare.py",
     "diff_driver.py",
+    "diff_edges.py",
     "diff_search.py",
     "diff_session.py",
     "diff_suite.py",

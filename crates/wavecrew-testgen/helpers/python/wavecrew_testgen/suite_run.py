@@ -9,7 +9,7 @@ import warnings
 
 from . import sandbox, tracing
 
-TEST_SECONDS = 1.5  # of processor time
+TEST_SECONDS = 1.0  # of processor time
 MAX_MESSAGE = 400
 SETTINGS = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
