@@ -42,7 +42,7 @@ const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 /// Below this, a module is not worth starting.
 const LEAST: Duration = Duration::from_secs(3);
 /// A module gets at least this, even if others get none then.
-const LEAST_SHARE: Duration = Duration::from_secs(8);
+const LEAST_SHARE: Duration = Duration::from_secs(20);
 /// Kept for copying, ending processes and the report.
 const RESERVE: Duration = Duration::from_millis(1500);
 
