@@ -74,7 +74,7 @@ fn a_reported_verdict_must_match_the_document() {
     sandbox.expect_cell(
         "REVIEW-001",
         "error",
-        "has the verdict BLOCK, but `APPROVE` was reported",
+        "says BLOCK, but `APPROVE` was reported",
     );
 }
 
