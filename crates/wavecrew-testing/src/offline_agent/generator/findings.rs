@@ -88,6 +88,18 @@ pub fn summary(modules: &[Module], untested: &[String], list: &str, skipped: &[S
     if defects > 0 {
         let _ = write!(text, "; {} on the board", count(defects, "suspected defect"));
     }
+    add_rest(&mut text, untested, list, skipped);
+    text
+}
+
+/// The findings of a search that wrote no test because there are enough.
+pub fn nothing_new(because: &str, untested: &[String], list: &str, skipped: &[String]) -> String {
+    let mut text = format!("Nothing new: {because}");
+    add_rest(&mut text, untested, list, skipped);
+    text
+}
+
+fn add_rest(text: &mut String, untested: &[String], list: &str, skipped: &[String]) {
     if !untested.is_empty() {
         let shown = &untested[..untested.len().min(MOST_UNTESTED)];
         let _ = write!(text, "; untested: {}", shown.join(", "));
@@ -99,7 +111,6 @@ pub fn summary(modules: &[Module], untested: &[String], list: &str, skipped: &[S
         let _ = write!(text, "; skipped {}", skipped.join(", "));
     }
     text.push('.');
-    text
 }
 
 pub fn no_tests_error(mut reasons: Vec<String>, skipped: Vec<String>) -> String {
@@ -138,5 +149,21 @@ mod tests {
         let why = "cannot be imported: ModuleNotFoundError: No module named 'yaml.loader'";
         assert_eq!(missing_package(why), Some("yaml"));
         assert_eq!(missing_package("it raises ValueError"), None);
+    }
+
+    #[test]
+    fn a_search_without_new_tests_still_names_what_is_untested() {
+        let because = "tests of earlier rounds cover all that was found";
+        let untested = ["src/eager.ts: the module does not load".to_owned()];
+        assert_eq!(
+            nothing_new(because, &untested, "", &["go: no tests".to_owned()]),
+            format!(
+                "Nothing new: {because}; untested: src/eager.ts: the module does not load; skipped go: no tests."
+            )
+        );
+        assert_eq!(
+            nothing_new(because, &[], "", &[]),
+            format!("Nothing new: {because}.")
+        );
     }
 }

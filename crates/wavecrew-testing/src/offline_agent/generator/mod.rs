@@ -64,7 +64,12 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     };
     if !earlier.is_empty() {
         return Ok(RoleResult {
-            findings: "Nothing new: tests of earlier rounds cover all that was found.".to_owned(),
+            findings: findings::nothing_new(
+                "tests of earlier rounds cover all that was found",
+                &untested,
+                &list,
+                &skipped,
+            ),
             columns: json!({ "test_files": earlier.join(";") }),
         });
     }
@@ -77,8 +82,9 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
             &file,
             "The project's own tests cover all that the offline agent found.\n",
         )?;
+        let because = "the project's own tests cover all that new ones would";
         (
-            "Nothing new: the project's own tests cover all that new ones would.".to_owned(),
+            findings::nothing_new(because, &untested, &list, &skipped),
             Vec::new(),
         )
     } else {

@@ -71,11 +71,7 @@ fn a_reported_verdict_must_match_the_document() {
     );
     sandbox.worker("REVIEW-001", &two_minds);
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);
-    sandbox.expect_cell(
-        "REVIEW-001",
-        "error",
-        "says BLOCK, but `APPROVE` was reported",
-    );
+    sandbox.expect_cell("REVIEW-001", "error", "says BLOCK, but `APPROVE` was reported");
 }
 
 #[test]
