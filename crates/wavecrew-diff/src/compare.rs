@@ -7,10 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wavecrew_measure::framework::Language;
 use wavecrew_testgen::GenerateError;
 use wavecrew_testgen::diff::{
-    self, ChangedFile, CompareProgress, ComparedModule, Difference, ModuleTime, TestFile, TestFolder,
-    Versions, WantedTests,
+    self, ChangedFile, CompareProgress, ComparedModule, Difference, LineRange, ModuleTime, TestFile,
+    TestFolder, Versions, WantedTests,
 };
 
 use crate::changes::{FileKind, kind_of, source_changes};
@@ -20,10 +21,28 @@ use crate::versions::{Change, VersionFolders, changes};
 
 /// Search time of a module in its wall time: the old version runs each input too, and results are confirmed afterwards.
 const SEARCH_SHARE: f64 = 0.28;
+/// Folders of tests and their data.
+const TEST_FOLDERS: [&str; 10] = [
+    "test",
+    "tests",
+    "testing",
+    "__tests__",
+    "__fixtures__",
+    "__snapshots__",
+    "spec",
+    "fixtures",
+    "testdata",
+    "examples",
+];
+/// The share of the time for changed tests, and the most that they get.
+const SUITE_SHARE: f64 = 0.4;
+const LONGEST_SUITE: Duration = Duration::from_secs(25);
 /// More search of one module finds little.
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 /// Below this, a module is not worth starting.
 const LEAST: Duration = Duration::from_secs(3);
+/// A module gets at least this, even if others get none then.
+const LEAST_SHARE: Duration = Duration::from_secs(20);
 /// Kept for copying, ending processes and the report.
 const RESERVE: Duration = Duration::from_millis(1500);
 
@@ -135,12 +154,15 @@ pub fn compare(
         |path| is_selected(request, &top, path),
         request.cosmetic,
     );
-    let versions = Versions {
+    let mut versions = Versions {
         old_root: folders.old.clone(),
         new_root: folders.new.clone(),
         project: top.clone(),
         changed: found.comparable.clone(),
-        changed_tests: changed_tests(request, &folders),
+        changed_tests: changed_tests(request, &folders, |path| kind_of(path) == FileKind::Test),
+        test_files: changed_tests(request, &folders, |path| {
+            kind_of(path) == FileKind::Test || is_in_test_folder(path)
+        }),
         search_path: Vec::new(),
         seed: request.seed,
         quick: request.quick,
@@ -150,11 +172,23 @@ pub fn compare(
             .new
             .commit()
             .map(|commit| commit.chars().take(12).collect()),
+        suite: Vec::new(),
     };
     on_progress(Progress::Started {
         files: found.comparable.len(),
     });
-    let modules = search_all(request, &versions, started + request.budget, on_progress)?;
+    let deadline = started + request.budget;
+    let mut suites = run_suites(&versions, deadline, on_progress)?;
+    versions.suite = suites
+        .iter_mut()
+        .flat_map(|suite| std::mem::take(&mut suite.suite))
+        .collect();
+    let mut modules = search_all(request, &versions, deadline, on_progress)?;
+    let compared = modules.iter().filter(|module| module.calls > 0).count();
+    for suite in &mut suites {
+        drop_explained(suite, &modules, request.tests.change);
+    }
+    modules.extend(suites);
     let mut report = Report {
         base: ReportedRevision {
             name: revisions.old_name.clone(),
@@ -171,7 +205,9 @@ pub fn compare(
         notes: found.notes,
         calls: modules.iter().map(|module| module.calls).sum(),
         unconfirmed: modules.iter().map(|module| module.unconfirmed).sum(),
-        compared: modules.iter().filter(|module| module.calls > 0).count(),
+        compared: compared.max(usize::from(
+            modules.iter().any(|module| !module.differences.is_empty()),
+        )),
         written: Vec::new(),
         seconds: 0.0,
         complete: modules.iter().all(|module| module.complete),
@@ -239,17 +275,94 @@ fn check_kinds(
     })
 }
 
-/// The test files of the new version that the change touches.
-fn changed_tests(request: &Request, folders: &VersionFolders) -> Vec<PathBuf> {
+/// The files of the new version's tests that the change touches.
+fn changed_tests(
+    request: &Request,
+    folders: &VersionFolders,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     if request.ignore_tests {
         return Vec::new();
     }
     folders
         .changes
         .iter()
-        .filter(|(path, change)| **change != Change::Removed && kind_of(path) == FileKind::Test)
+        .filter(|(path, change)| **change != Change::Removed && is_wanted(path))
         .map(|(path, _)| path.clone())
         .collect()
+}
+
+fn is_in_test_folder(path: &Path) -> bool {
+    path.parent()
+        .into_iter()
+        .flat_map(Path::iter)
+        .any(|folder| folder.to_str().is_some_and(|name| TEST_FOLDERS.contains(&name)))
+}
+
+/// Runs the tests that the change touches on both versions, one language after the other.
+fn run_suites(
+    versions: &Versions,
+    deadline: Instant,
+    on_progress: &(dyn Fn(Progress<'_>) -> bool + Sync),
+) -> Result<Vec<ComparedModule>, DiffError> {
+    let mut suites = Vec::new();
+    for language in [Language::Python, Language::JavaScript] {
+        let left = deadline
+            .saturating_duration_since(Instant::now())
+            .saturating_sub(RESERVE);
+        let of_language = |file: &&ChangedFile| Language::of(&file.file) == Some(language);
+        let Some(file) = versions.changed.iter().find(of_language) else {
+            continue;
+        };
+        let time = ModuleTime {
+            budget: Duration::ZERO,
+            until: Instant::now() + left.mul_f64(SUITE_SHARE).min(LONGEST_SUITE),
+        };
+        if left < LEAST || !on_progress(Progress::Silent) {
+            break;
+        }
+        suites.push(diff::run_suite(versions, language, time, &mut |progress| {
+            on_progress(match &progress {
+                CompareProgress::Step(what) => Progress::Step {
+                    file: &file.file,
+                    what,
+                },
+                CompareProgress::Confirmed(difference) => Progress::Found { difference },
+                CompareProgress::Silent => Progress::Silent,
+            })
+        })?);
+    }
+    Ok(suites)
+}
+
+/// Drops each difference of a test whose changed lines other differences show too: these are easier to read. If tests are
+/// wanted, only a difference with a test replaces one.
+fn drop_explained(suite: &mut ComparedModule, modules: &[ComparedModule], is_tested: bool) {
+    let others: Vec<&Difference> = modules
+        .iter()
+        .flat_map(|module| &module.differences)
+        .filter(|other| !is_tested || other.test.is_some())
+        .collect();
+    let is_shown = |one: &Difference, ranges: fn(&Difference) -> &[LineRange]| {
+        ranges(one).iter().all(|(first, last)| {
+            others.iter().any(|other| {
+                other.cause_file == one.cause_file
+                    && ranges(other)
+                        .iter()
+                        .any(|(start, end)| start <= last && end >= first)
+            })
+        })
+    };
+    let (dropped, kept) = std::mem::take(&mut suite.differences)
+        .into_iter()
+        .partition(|one| {
+            !others.is_empty() && is_shown(one, |one| &one.new_lines) && is_shown(one, |one| &one.old_lines)
+        });
+    suite.differences = kept;
+    let dropped: Vec<Difference> = dropped;
+    suite
+        .tests
+        .retain(|file| !dropped.iter().any(|one| one.test.as_ref() == Some(&file.text)));
 }
 
 /// Compares all modules, several at a time, those with the largest changes first.
@@ -336,7 +449,7 @@ fn next<'f>(
     if left < LEAST {
         return Some((file, None));
     }
-    let share = (left / u32::try_from(turns).unwrap_or(u32::MAX)).max(LEAST);
+    let share = (left / u32::try_from(turns).unwrap_or(u32::MAX)).max(LEAST_SHARE);
     let time = ModuleTime {
         budget: share.mul_f64(SEARCH_SHARE).min(LONGEST_SEARCH),
         until: now + share.min(left),

@@ -67,6 +67,7 @@ fn kind(difference: &Difference) -> &'static str {
         "hang" => "does not end",
         "crash" => "ends the process",
         "slow" => "slower",
+        "test" => "test",
         _ => "result",
     }
 }

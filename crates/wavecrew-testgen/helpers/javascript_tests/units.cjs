@@ -18,6 +18,7 @@ const { passes, recordTests } = part('existing_tests');
 const { seededRandom } = part('random');
 const { kindOfDifference } = part('compare_outcomes');
 const { ranges } = part('compare_report');
+const { copiesOf } = part('suite_copies');
 const { watchPrototypes } = part('process_state');
 
 const evaluate = (list) => list.map((source) => new Function(`return (${source});`)());
@@ -168,4 +169,61 @@ test('what was added to the prototype of a builtin is found and removed', () => 
 test('lines become ranges', () => {
   assert.deepEqual(ranges([5, 3, 4, 9]), [[3, 5], [9, 9]]);
   assert.deepEqual(ranges([]), []);
+});
+
+const TAPE = `'use strict';
+var test = require('tape');
+var cart = require('../'), other = require('./other')
+function price(x) { return x }
+
+test('old', function (t) { t.equal(cart(1), 1); t.end(); });
+
+test('sum', function (t) {
+\tt.plan(2);
+\tvar items = [1,
+\t\t2];
+\tvar unused = other();
+\titems.push(price(3));
+\tt.equal(items.length, 3);
+\tt.deepEqual(cart(items), { sum: 6 });
+\tt.end();
+});
+`;
+
+test('a changed test is copied with what each assertion needs, for the framework that runs copies', () => {
+  const { copies, header, imports, name } = copiesOf('test/sum.js', TAPE, TAPE.replace('{ sum: 6 }', '6'), 'vitest');
+  assert.equal(name, 'test/sum-change.test.js');
+  assert.deepEqual(imports, ["import { createRequire } from 'node:module';", "import { describe, expect, it } from 'vitest';"]);
+  assert.ok(header.join('\n').includes('createHarness'));
+  assert.equal(copies[1].shown, `  it('sum', async () => {
+    var cart = require('../'), other = require('./other')
+    function price(x) { return x }
+    expect(await runTape((t) => {
+      var items = [1,
+        2];
+      items.push(price(3));
+      t.deepEqual(cart(items), { sum: 6 });
+      t.end();
+    })).toEqual([]);
+  });`);
+  // Only the changed assertion alone; the whole test comes last.
+  assert.ok(copies.slice(0, -1).every(({ text }) => text.includes('{ sum: 6 }')));
+  assert.ok(copies[copies.length - 1].text.includes('t.plan(2)'));
+});
+
+test('groups, hooks and scripts are copied too', () => {
+  const mocha = `const { expect } = require('chai');
+describe('cart', function () {
+  let made
+  beforeEach(() => { made = { a: 1 } })
+  it('adds', () => { expect(made.a).to.equal(1) })
+  it.skip('later', () => { expect(made.b).to.equal(1) })
+})
+`;
+  const [first] = copiesOf('test.js', mocha, null, 'jest').copies;
+  assert.equal(first.name, 'cart adds');
+  assert.ok(first.text.includes("require('chai')") && first.text.includes('let made') && first.text.includes('await (async () => { made = { a: 1 } })();'));
+  const script = "var assert = require('assert')\nvar f = require('./f')\nassert.equal(f(1), 1)\nassert.equal(f(2), 3)\n";
+  const { copies } = copiesOf('test.js', script, script.replace('3', '2'), 'vitest');
+  assert.ok(copies[0].text.includes('f(2), 3') && !copies[0].text.includes('f(1)'));
 });

@@ -180,17 +180,17 @@ impl FoundTests {
 }
 
 /// One version of the module.
-struct Side {
-    package: PathBuf,
+pub(super) struct Side {
+    pub package: PathBuf,
     /// Where its tests lie, relative to the package.
     test_folder: PathBuf,
     source: SourceModule,
     /// `None` for plain node.
-    runner: Option<Runner>,
+    pub runner: Option<Runner>,
 }
 
 impl Side {
-    fn new(root: &Path, package: &Path, tests: Option<&Path>, file: &Path) -> Result<Self, String> {
+    pub fn new(root: &Path, package: &Path, tests: Option<&Path>, file: &Path) -> Result<Self, String> {
         let package = root.join(package);
         let test_folder = tests.map_or_else(|| test_folder(&package), Path::to_owned);
         let framework = framework(&package);
@@ -301,7 +301,7 @@ fn request(
         until: time.until.checked_sub(reserve).unwrap_or(time.until),
         ..time
     };
-    let mut request = helper_request(versions, file, search_time);
+    let mut request = helper_request(versions, file, "diff", search_time);
     let more = json!({
         "commands": commands,
         "fallback": fallback,
@@ -352,7 +352,7 @@ fn test_name(versions: &Versions, side: &Side, what: &str) -> PathBuf {
 }
 
 /// The folder of the package that a file belongs to, relative to the root.
-fn package_of(root: &Path, file: &Path) -> PathBuf {
+pub(super) fn package_of(root: &Path, file: &Path) -> PathBuf {
     let mut folders = file.ancestors().skip(1);
     let package = folders.find(|folder| root.join(folder).join("package.json").is_file());
     package.unwrap_or(Path::new("")).to_owned()

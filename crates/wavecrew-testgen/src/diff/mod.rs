@@ -5,7 +5,7 @@
 //!
 //! | field | meaning |
 //! | --- | --- |
-//! | `mode` | `diff`, which tells it from generating tests |
+//! | `mode` | `diff`, which tells it from generating tests; `suite` runs the project's own tests on both versions |
 //! | `old_root`, `new_root` | the two folders |
 //! | `file` | the module to enter, relative to both |
 //! | `changed` | all changed files of the language, see [`ChangedFile`] |
@@ -15,14 +15,16 @@
 //! | `seed`, `budget`, `seconds_left` | processor seconds for the search, wall seconds until everything is reported |
 //! | `tests` | `{"change": bool, "guard": bool}`: which tests to write |
 //! | `commit` | what the tests name as the recorded version, or null |
+//! | `suite` | what the project's own tests do, see [`SuiteTest`] |
 //!
 //! It prints JSON lines: `{"progress": "..."}` for people, `{"difference": ...}` for each difference as soon as new
 //! processes confirm it, and last `{"outcome": ...}`, a [`ComparedModule`].
 
 mod javascript;
+mod javascript_suite;
 mod python;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,8 @@ pub struct Versions {
     pub project: PathBuf,
     pub changed: Vec<ChangedFile>,
     pub changed_tests: Vec<PathBuf>,
+    /// The same, and other files of the new version's tests that the change touches.
+    pub test_files: Vec<PathBuf>,
     /// Relative to a root.
     pub search_path: Vec<PathBuf>,
     pub seed: u64,
@@ -54,6 +58,22 @@ pub struct Versions {
     /// Where tests will lie, if not in the project's usual folder.
     pub test_folders: Vec<TestFolder>,
     pub commit: Option<String>,
+    /// What the project's own tests do in both versions; empty if they did not run.
+    pub suite: Vec<SuiteTest>,
+}
+
+/// A test of the project that ran in both versions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SuiteTest {
+    pub file: PathBuf,
+    /// The class that it is in.
+    pub owner: Option<String>,
+    pub function: String,
+    /// Whether it passes on the new version only.
+    pub telling: bool,
+    /// The changed files of which it reaches changed lines.
+    pub files: BTreeSet<PathBuf>,
 }
 
 /// Where the tests of some modules will lie. Both are relative to a root.
@@ -103,7 +123,8 @@ pub struct Difference {
     pub file: PathBuf,
     pub function: String,
     pub line: u32,
-    /// `value`, `exception`, `output`, `arguments`, `state`, `files`, `hang`, `crash` or `slow`.
+    /// `value`, `exception`, `output`, `arguments`, `state`, `files`, `hang`, `crash`, `slow` or `test`: a test of the project
+    /// that passes on the new version only.
     pub kind: String,
     /// Statements before the input.
     pub setup: Vec<String>,
@@ -149,6 +170,8 @@ pub struct ComparedModule {
     pub tests: Vec<TestFile>,
     #[serde(rename = "left_out")]
     pub dropped: Vec<Dropped>,
+    /// The project's own tests, if they ran.
+    pub suite: Vec<SuiteTest>,
     pub seconds: f64,
     /// Whether the search came to its own end.
     #[serde(skip_deserializing)]
@@ -197,6 +220,24 @@ pub fn compare(
         Some(Language::Python) => python::compare(versions, file, time, on_progress),
         Some(Language::JavaScript) => javascript::compare(versions, file, time, on_progress),
         Some(Language::Rust | Language::Go) | None => Err(GenerateError::Unsupported("this language")),
+    }
+}
+
+/// Runs the tests that a change touches on both versions. Those that tell the versions apart are differences of the kind
+/// `test`.
+pub fn run_suite(
+    versions: &Versions,
+    language: Language,
+    time: ModuleTime,
+    on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+) -> Result<ComparedModule, GenerateError> {
+    let of_language = |file: &&ChangedFile| Language::of(&file.file) == Some(language);
+    match versions.changed.iter().find(of_language) {
+        Some(first) if language == Language::Python => {
+            python::run(versions, &first.file, "suite", time, on_progress)
+        }
+        Some(first) => javascript_suite::run(versions, &first.file, time, on_progress),
+        None => Ok(ComparedModule::default()),
     }
 }
 
@@ -254,9 +295,9 @@ impl HelperOutput {
     }
 }
 
-fn helper_request(versions: &Versions, file: &Path, time: ModuleTime) -> Value {
+fn helper_request(versions: &Versions, file: &Path, mode: &str, time: ModuleTime) -> Value {
     json!({
-        "mode": "diff",
+        "mode": mode,
         "old_root": versions.old_root,
         "new_root": versions.new_root,
         "file": file,
@@ -269,5 +310,6 @@ fn helper_request(versions: &Versions, file: &Path, time: ModuleTime) -> Value {
         "seconds_left": time.until.saturating_duration_since(Instant::now()).as_secs_f64(),
         "tests": versions.tests,
         "commit": versions.commit,
+        "suite": versions.suite,
     })
 }

@@ -20,6 +20,17 @@ pub fn compare(
     time: ModuleTime,
     on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
 ) -> Result<ComparedModule, GenerateError> {
+    run(versions, file, "diff", time, on_progress)
+}
+
+/// Runs a helper in a mode.
+pub fn run(
+    versions: &Versions,
+    file: &Path,
+    mode: &str,
+    time: ModuleTime,
+    on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+) -> Result<ComparedModule, GenerateError> {
     let package = unpack(HELPER, PACKAGE)?;
     let python = interpreter(&versions.project);
     let helper = Helper {
@@ -30,7 +41,7 @@ pub fn compare(
         deadline: time.until + GRACE,
     };
     let mut output = HelperOutput::default();
-    let ended = helper.run(&helper_request(versions, file, time), |line| {
+    let ended = helper.run(&helper_request(versions, file, mode, time), |line| {
         output.take(line, on_progress)
     })?;
     Ok(output.result(file, || match ended {

@@ -72,6 +72,7 @@ pub const HELPER: SourceFiles = source_files![
     "session.cjs",
     "simplify.cjs",
     "stability.cjs",
+    "suite_copies.cjs",
     "targets.cjs",
     "tokens.cjs",
     "tracing.cjs",

@@ -4,7 +4,7 @@
 use super::App;
 use crate::follow::lock;
 use crate::page::conversation::Conversation;
-use crate::page::{project, run, task};
+use crate::page::{project, run, split_parts, task};
 use crate::shot::{Medium, Query, Shot};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{Stream, unfold};
@@ -36,7 +36,7 @@ pub struct Follower {
     subject: Subject,
     query: Query,
     medium: Medium,
-    sent: HashMap<&'static str, String>,
+    sent: HashMap<String, String>,
     seen: Vec<(u64, Option<SystemTime>)>,
     conversation: Option<(u32, Conversation)>,
     /// Questions that were sent to the page.
@@ -133,14 +133,30 @@ impl Follower {
         let Some(parts) = self.render() else { return };
         let mut changed = Map::new();
         for (id, markup) in parts {
-            if self.sent.get(id) != Some(&markup.0) {
+            let (around, inner) = split_parts(&markup.0);
+            let as_a_whole = self.is_new(id, &around);
+            if as_a_whole {
                 changed.insert(id.to_owned(), Value::String(markup.0.clone()));
-                self.sent.insert(id, markup.0);
+            }
+            for (id, content) in inner {
+                if self.is_new(id, content) && !as_a_whole {
+                    changed.insert(id.to_owned(), Value::String(content.to_owned()));
+                }
             }
         }
         if !changed.is_empty() {
             self.send("fragments", Value::Object(changed).to_string());
         }
+    }
+
+    /// Whether this differs from what was sent for an element. From now on it counts as sent.
+    fn is_new(&mut self, id: &str, html: &str) -> bool {
+        match self.sent.get_mut(id) {
+            Some(sent) if sent == html => return false,
+            Some(sent) => html.clone_into(sent),
+            None => drop(self.sent.insert(id.to_owned(), html.to_owned())),
+        }
+        true
     }
 
     /// Sends new questions to the page, for a notification.

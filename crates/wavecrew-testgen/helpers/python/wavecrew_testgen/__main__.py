@@ -1,4 +1,5 @@
-"""Entry: `python wavecrew_testgen REQUEST.json`, or `... --worker REQUEST.json` for the sandboxed child."""
+"""Entry: `python wavecrew_testgen REQUEST.json`, `... --worker REQUEST.json` for the sandboxed
+child, or `... --suite REQUEST.json` for one that runs tests of the project."""
 import os
 import sys
 
@@ -9,6 +10,10 @@ if __name__ == "__main__":
         from wavecrew_testgen import worker
 
         worker.main(sys.argv[2])
+    elif sys.argv[1] == "--suite":
+        from wavecrew_testgen import suite_run
+
+        suite_run.main(sys.argv[2])
     else:
         from wavecrew_testgen import driver
 

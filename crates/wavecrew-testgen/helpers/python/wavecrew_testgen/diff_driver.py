@@ -12,7 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import child_process, diff_compare, diff_tests, tracing
+from . import child_process, diff_compare, diff_suite, diff_tests, tracing
 from .cases import Case, arguments, method_statement, subject_name
 from .import_help import with_help
 from .import_paths import import_candidates
@@ -87,6 +87,12 @@ class Diff:
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
 
+    def run_suite(self):
+        """Runs the tests that the change touches on both versions."""
+        diff_suite.Suite(self, [file for file in self.request.get("changed_tests", ()) if file.endswith(".py")]).run()
+        self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
+        return self.outcome
+
     def _executable_lines(self):
         """The changed lines of the new version that can run, by file. Those outside of functions run at import."""
         found = {}
@@ -116,7 +122,23 @@ class Diff:
                     yield os.path.join(folder, name)
 
     def _snippet_files(self):
-        """Test files that may use the module, changed ones and those named after it first, and the module's own examples."""
+        """The module's own examples, and test files that may use it, those with changed tests that reach it first."""
+        own = [os.path.join(root, self.file) for root in (self.new_root, self.old_root)]
+        first = [os.path.join(self.new_root, file) for file in self.first_tests()]
+        return own + first + [path for path in self._test_files() if path not in first][:MAX_TEST_FILES]
+
+    def first_tests(self):
+        """For each test file the changed tests that reach the module, those that tell the versions apart first."""
+        found = {}
+        for test in sorted(self.request.get("suite") or (), key=lambda test: not test["telling"]):
+            if self.file in test["files"] or test["telling"]:
+                names = found.setdefault(test["file"], [])
+                name = test["function"] if test["owner"] is None else "%s.%s" % (test["owner"], test["function"])
+                if name not in names:
+                    names.append(name)
+        return found
+
+    def _test_files(self):
         changed = {os.path.join(self.new_root, file) for file in self.request.get("changed_tests", ())}
         word = os.path.basename(self.file)[:-3].strip("_")
         if word in ("init", "main", "core", "base", "utils", "api"):
@@ -138,8 +160,7 @@ class Diff:
         found.sort()
         # Files that do not name the module matter only where none does.
         naming = [entry for entry in found if not entry[0] or entry[2]]
-        own = [os.path.join(root, self.file) for root in (self.new_root, self.old_root)]
-        return own + [entry[-1] for entry in (naming or found)[:MAX_TEST_FILES]]
+        return [entry[-1] for entry in naming or found]
 
     def _package(self):
         parts = [part for part in self.file.split(os.sep) if part not in ("src", "lib")]
@@ -171,7 +192,7 @@ class Diff:
 def is_test_file(path):
     name = os.path.basename(path)
     folders = path.split(os.sep)[:-1]
-    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py" or any(
+    return name.startswith("test_") or name.endswith(("_test.py", "_tests.py")) or name in ("conftest.py", "test.py", "tests.py") or any(
         folder in ("test", "tests", "testing") for folder in folders)
 
 
@@ -208,7 +229,7 @@ class Entry:
             "corpus": [], "excluded": diff.excluded, "abandoned": diff.abandoned, "mode": mode, "feedback": None,
             "conftests": [], "fixtures": {}, "autouse": [], "unusable_fixtures": {}, "seconds": seconds,
             "trace": [one["path"] for one in changed], "call_seconds": CALL_SECONDS,
-            "diff": {"changed": changed, "snippets": self.snippet_files, "new_root": diff.new_root, "peer": None,
+            "diff": {"changed": changed, "snippets": self.snippet_files, "first_tests": diff.first_tests(), "new_root": diff.new_root, "peer": None,
                      "constants": self._constants(), "quick": bool(diff.request.get("quick")),
                      # The new version only makes inputs that the old one knows, too.
                      "snippet_seconds": snippet_seconds * (1 if version == "new" and mode == "search" else 2)},

@@ -1,7 +1,7 @@
 """The search for cases on which two versions differ. Guided by the changed lines that a case reaches in either version."""
 import ast
 
-from . import diff_compare
+from . import diff_compare, diff_edges
 from .cases import Case
 from .plausibility import plausible, plausible_setup
 from .search import BATCH, FIRST_CALLS, Search
@@ -16,6 +16,7 @@ PATIENCE, PATIENCE_FOUND = 12000, 3000  # attempts without anything new, before 
 # Attempts without anything new when all changed lines of functions are reached, and more for each branch of changed code.
 # The first pair is for a quick comparison.
 ENOUGH = {True: (500, 40), False: (2500, 80)}
+MAX_LEADS, EDGES_IN_TURN = 150, 4
 STRETCHED_CASES = 8
 LONG, LARGE = 300, 2000  # how much longer texts and lists, and how large numbers become to see whether the work grows faster
 REDUCTIONS = 250  # for one case
@@ -67,6 +68,7 @@ class DiffSearch(Search):
         self.attempts = self.progress_at = 0
         self.relevant = {}  # by target: calls that reached a changed function
         self.tries = {}
+        self.leads = {}  # by target and changed lines: the first case that reaches them
 
     # -- one case ----------------------------------------------------------------------------------------------------
 
@@ -94,6 +96,8 @@ class DiffSearch(Search):
             old, old_features, old_steps = self.old.ask(case)
             lines = self._changed_lines(features, old_features)
             kind = diff_compare.kind_of_difference(new, old, steps, old_steps)
+            if lines and len(self.leads) < MAX_LEADS:
+                self.leads.setdefault((case.target, new[0], lines), case)
             if kind is not None:
                 self._found(case, outcome, new, old, kind, lines)
             elif lines and old[0] != "refused":
@@ -177,6 +181,25 @@ class DiffSearch(Search):
         if target.how == "snippet":
             return self.variant(target.case())
         return super().new_case(target)
+
+    def try_edges(self, aimed):
+        """Edits the first cases that reach changed lines, in turns."""
+        leads = list(self.leads.values())
+        for first in (True, False):
+            waiting = [diff_edges.cases(lead, aimed, first) for lead in leads]
+            while waiting and not self.report.is_late():
+                waiting = [cases for cases in waiting if self._try_some(cases)]
+
+    def _try_some(self, cases):
+        """Tries a few cases. Returns whether there may be more."""
+        for _ in range(EDGES_IN_TURN):
+            case = next(cases, None)
+            if case is None:
+                return False
+            if self.report.is_late():
+                return False
+            self.attempt(case)
+        return True
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import random
 import sys
 import time
 
-from . import diff_compare, peer, snippets
+from . import diff_compare, patterns, peer, snippets
 from .cases import Case
 from .classes import Classes
 from .code_replacement import CodeReplacer
@@ -19,8 +19,10 @@ from .values import Maker, constants
 from .variation import Variation
 
 EXAMPLE_SHARE = 0.08
+EDGES_UNTIL = 0.5  # of the time
 REDUCE_FROM = 0.8  # of the time; the rest is for smaller inputs
 CHANGED_WEIGHT = 8
+MATCHING = 4  # texts for each changed pattern
 LOADS = 1.2  # time for confirming, in loading times: fewer files are read then, and two processes load side by side
 LEAST_SECONDS = 1.0
 LEAST_SHARE = 0.4  # of what is left after loading
@@ -108,7 +110,7 @@ class DiffSession(Session):
             lambda: before - self.report.remaining_seconds() > request["seconds"] * EXAMPLE_SHARE)
         examples.teach_kinds(self.runner.targets, self.runner.evaluate)
         self._collect_constants(targets, examples)
-        aimed = self._changed_constants()
+        aimed = self._changed_constants(rng)
         for target in targets:
             for value in aimed:
                 target.pool.add(value, CHANGED_WEIGHT)
@@ -137,6 +139,9 @@ class DiffSession(Session):
         search.try_cases([Case.of(data) for data in request["corpus"]])
         search.try_cases([Case(target.key, target.literals) for target in snippet_targets])
         search.try_cases(examples.cases)
+        self.report.set_limit(EDGES_UNTIL)
+        search.try_edges(aimed)
+        self.report.set_limit(REDUCE_FROM)
         search.explore_difference()
         search.stretch()
         self.report.set_limit(1.0)
@@ -154,8 +159,8 @@ class DiffSession(Session):
         left = min(self.request["wall_seconds"], longest - LOADS * loading) - loading
         return max(LEAST_SECONDS, LEAST_SHARE * (longest - loading), left)
 
-    def _changed_constants(self):
-        """Constants on changed lines of both versions, and their neighbours."""
+    def _changed_constants(self, rng):
+        """Constants on changed lines of both versions, and their neighbours. For a pattern, also texts that match it."""
         found = []
         for one in self.request["diff"]["changed"]:
             for path, ranges in ((one["path"], one["new_lines"]), (one["old_path"], one["old_lines"])):
@@ -170,7 +175,9 @@ class DiffSession(Session):
                         if isinstance(node, ast.Constant):
                             found.extend(constants(ast.Expression(node)))
         numbers = [value for value in found if isinstance(value, (int, float))]
-        return list(dict.fromkeys(found + [value + away for value in numbers for away in (-1, 1)]))[:200]
+        texts = [value for value in dict.fromkeys(found) if isinstance(value, str)]
+        matching = [text for value in texts if patterns.looks_like_regex(value) for text in patterns.matches(value, rng, MATCHING)]
+        return list(dict.fromkeys(found + [value + away for value in numbers for away in (-1, 1)] + matching))[:200]
 
 
 def target_data(target):

@@ -363,12 +363,12 @@ def main(request_path):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
-    if request.get("mode") == "diff":
+    if request.get("mode") in ("diff", "suite"):
         from . import diff_driver
 
         diff = diff_driver.Diff(request)
         signal.signal(signal.SIGINT, diff.stop)
-        outcome = diff.run()
+        outcome = diff.run() if request["mode"] == "diff" else diff.run_suite()
     else:
         outcome = Module(request).run()
     print(json.dumps({"outcome": outcome}), flush=True)

@@ -101,19 +101,23 @@ class Guard:
 
     def call(self, function, seconds):
         """Runs `function` with a limit on its processor time, and a much larger one on wall time."""
-        self.refused = None
-        self.written = []
-        self.expired = False
         threads = threading.active_count()
-        self.armed = True
-        signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
-        signal.setitimer(signal.ITIMER_REAL, seconds * 8 + MAX_CALL, 1.0)
+        self.arm(seconds)
         try:
             return function()
         finally:
             self.disarm()
             if threading.active_count() > threads and self.refused is None:
                 self.refused = THREAD_LEFT_RUNNING
+
+    def arm(self, seconds):
+        """Refuses what is forbidden and limits time from now on."""
+        self.refused = None
+        self.written = []
+        self.expired = False
+        self.armed = True
+        signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, seconds * 8 + MAX_CALL, 1.0)
 
     def disarm(self):
         """Stops refusing and limiting time."""

@@ -148,6 +148,12 @@ class Snippets:
             if "Test" in kind.name:
                 methods = _methods(kind, classes)
                 functions += [(node, (kind, methods)) for name, node in methods.items() if name.startswith("test")]
+        first = self.request["diff"]["first_tests"].get(os.path.relpath(path, self.request["diff"]["new_root"]))
+        if first:
+            names = {(function.name if owner is None else "%s.%s" % (owner[0].name, function.name)): number
+                     for number, (function, owner) in enumerate(functions)}
+            place = {names[name]: rank for rank, name in enumerate(first) if name in names}
+            functions = [functions[number] for number in sorted(range(len(functions)), key=lambda number: place.get(number, len(functions)))]
         if not functions:
             return []
         scope = self._scope(path, tree)
@@ -155,7 +161,7 @@ class Snippets:
         helpers = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         values = {target.id: node for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
                   if isinstance(target, ast.Name)}
-        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), scope, imports, dict(values, **helpers))
+        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), scope, imports, dict(values, **helpers), self.beat)
         found = []
         for function, owner in functions:
             for number, prefix in enumerate(_rows(function, owner, context)):
@@ -204,7 +210,7 @@ class Snippets:
             tree = [statement for example in examples for statement in ast.parse(example.source).body]
         except (ValueError, SyntaxError):
             return []
-        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), dict(scope), imports, {})
+        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), dict(scope), imports, {}, self.beat)
         home = next((module.__name__ for module in list(sys.modules.values()) if scope and vars(module).get("__file__") == scope.get("__file__")), None)
         context.home = home
         return context.snippets(name, [], tree, None, 0, every=True)
@@ -290,13 +296,14 @@ def _assign(name, value):
 class _Context:
     """Where snippets come from: the names, imports and definitions of a file."""
 
-    def __init__(self, path, scope, imports, definitions):
+    def __init__(self, path, scope, imports, definitions, beat):
         self.path = path
         self.scope = scope
         self.imports = imports
         self.definitions = definitions
         self.home = None
-        self.count = 0
+        self.pieces = {}
+        self.beat = beat  # says that this process is alive
 
     def snippets(self, name, prefix, body, owner, number, every=False):
         setup = list(prefix)
@@ -308,26 +315,36 @@ class _Context:
             setup = ast.parse("\n".join(lines)).body + setup
         found = []
         for statements, expression in _observations(body, setup, every):
+            self.beat()
             made = self._snippet("%s::%s[%d]#%d" % (self.path, name, number, len(found)), name, statements, expression)
             if made is not None:
                 found.append(made)
         return found
 
     def _snippet(self, key, name, statements, expression):
-        statements = _needed(statements, expression)
+        pieces = [self._piece(each) for each in _needed(statements, expression, self._piece)]
+        observed = self._piece(expression)
+        if not all(piece.is_usable for piece in pieces + [observed]):
+            return None
+        if sum(len(piece.text) for piece in pieces) + len(observed.text) > MAX_TEXT:
+            return None
         literals = []
-        lifted = _Lift(literals)
-        try:
-            setup = "\n".join(ast.unparse(ast.fix_missing_locations(lifted.visit(copy.deepcopy(each)))) for each in statements)
-            shown = ast.unparse(ast.fix_missing_locations(lifted.visit(copy.deepcopy(expression))))
-            tree = ast.parse(_filled(setup, [(None, s) for s in literals]) + "\n" + _filled(shown, [(None, s) for s in literals]))
-        except (ValueError, SyntaxError, RecursionError, TypeError, AttributeError):
-            return None
-        if len(setup) + len(shown) > MAX_TEXT or any(isinstance(node, (ast.Yield, ast.Await, ast.Return)) for node in _own_nodes(tree)):
-            return None
+        setup = "\n".join(piece.numbered(literals) for piece in pieces)
+        shown = observed.numbered(literals)
         scope = dict(self.scope)
         scope.setdefault("types", types)
-        return Snippet(key, name, lambda: self._imports_for(tree), setup, shown, literals, scope)
+
+        def imports():
+            return self._imports_for(ast.parse(_filled(setup, [(None, s) for s in literals]) + "\n" + _filled(shown, [(None, s) for s in literals])))
+
+        return Snippet(key, name, imports, setup, shown, literals, scope)
+
+    def _piece(self, node):
+        """What is known about a statement or expression, read once."""
+        known = self.pieces.get(id(node))
+        if known is None:
+            known = self.pieces[id(node)] = _Piece(node)
+        return known
 
     def _imports_for(self, tree):
         """Source of the imports and definitions of the file that some code needs."""
@@ -371,18 +388,45 @@ def _own_nodes(tree):
             todo.extend(ast.iter_child_nodes(node))
 
 
-def _needed(statements, expression):
+class _Piece:
+    """A statement or expression as text with slots for its literals, and the names that it uses."""
+
+    def __init__(self, node):
+        self.node = node  # keeps its id
+        self.names = _names(node)
+        self.stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        self.stored |= {each.name for each in ast.walk(node) if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
+        self.literals = []
+        self.is_usable = not any(isinstance(each, (ast.Yield, ast.Await, ast.Return)) for each in _own_nodes(ast.Module([node], [])))
+        try:
+            self.text = ast.unparse(ast.fix_missing_locations(_Lift(self.literals).visit(copy.deepcopy(node))))
+        except (ValueError, SyntaxError, RecursionError, TypeError, AttributeError):
+            self.text, self.is_usable = "", False
+
+    def numbered(self, literals):
+        """The text, with slots that continue those of a list, which gets the literals."""
+        text, first = self.text, len(literals)
+        for index in reversed(range(len(self.literals))) if first else ():
+            text = text.replace(SLOT % index, SLOT % (first + index))
+        literals.extend(self.literals)
+        return text
+
+
+def _needed(statements, expression, piece=None):
     """The statements that an expression needs: those that define, or may change, a name that it or they use."""
-    used = _names(expression)
+    piece = piece or _Piece
+    used = set(piece(expression).names)
+    functions = {node.name for node in statements if isinstance(node, ast.FunctionDef)}
     kept = []
     for statement in reversed(statements):
-        names = _names(statement)
-        stored = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        stored |= {node.name for node in ast.walk(statement) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        one = piece(statement)
         changes = not isinstance(statement, ast.Assign) or any(not isinstance(target, ast.Name) for target in statement.targets)
-        if stored & used or changes and names & used or isinstance(statement, (ast.Import, ast.ImportFrom, ast.With)):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            # A call of a function changes nothing that only its name shares.
+            changes = not isinstance(statement.value.func, ast.Name) or bool((one.names - {statement.value.func.id}) & used - functions)
+        if one.stored & used or changes and one.names & used or isinstance(statement, (ast.Import, ast.ImportFrom, ast.With)):
             kept.insert(0, statement)
-            used |= names
+            used |= one.names
     return kept
 
 

@@ -28,6 +28,7 @@ fn compared(old: &Path, new: &Path, file: &str, first: u32) -> ComparedModule {
         old_root,
         new_root,
         changed_tests: Vec::new(),
+        test_files: Vec::new(),
         quick: false,
         test_folders: Vec::new(),
         search_path: Vec::new(),
@@ -37,6 +38,7 @@ fn compared(old: &Path, new: &Path, file: &str, first: u32) -> ComparedModule {
             guard: true,
         },
         commit: None,
+        suite: Vec::new(),
     };
     let time = ModuleTime {
         budget: Duration::from_secs(3),

@@ -1,0 +1,183 @@
+"""Parts of the comparison of two versions: copies of tests, pieces of tests, edits of inputs, and the run of changed tests."""
+import ast
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import HELPERS
+
+from wavecrew_testgen import diff_edges, snippets
+from wavecrew_testgen.test_copies import copies
+
+TESTS = '''
+"""About carts."""
+import os, sys
+import pytest
+from shop import Cart, Gone
+
+PRICES = {"a": 1}
+OTHER = 5
+
+
+@pytest.fixture
+def cart():
+    return Cart(PRICES)
+
+
+@pytest.mark.parametrize("item, price", [("a", 1), pytest.param("b", 2, id="second")])
+@pytest.mark.parametrize("times", [1, 2])
+def test_price(cart, item, price, times):
+    """One price."""
+    unused = OTHER
+    cart.clear()
+    assert cart.total() == 0
+    assert cart.price(item) * times == price * times
+    assert os.sep
+
+
+class TestCart:
+    limit = 3
+
+    def setup_method(self, method):
+        self.cart = Cart(PRICES)
+
+    def helper(self):
+        return 1
+
+    def test_one(self):
+        assert self.cart.limit == self.limit
+
+    def test_two(self):
+        assert self.cart.limit != OTHER
+'''
+
+
+def made(function, line, owner=None, **indices):
+    test = {"owner": owner, "function": function, "indices": indices, "error": ["AssertionError", "", line]}
+    return [text for text, _ in copies(TESTS, test)]
+
+
+def line_of(text):
+    return TESTS.split("\n").index(text) + 1
+
+
+def test_a_copy_has_what_the_failing_statement_needs():
+    found = made("test_price", line_of("    assert cart.price(item) * times == price * times"), item=1, price=1, times=1)
+    assert found[0] == """import pytest
+from shop import Cart
+
+
+PRICES = {"a": 1}
+
+
+@pytest.fixture
+def cart():
+    return Cart(PRICES)
+
+
+def test_price(cart):
+    item = 'b'
+    price = 2
+    times = 2
+    assert cart.price(item) * times == price * times
+"""
+    assert "cart.clear()" in found[1]
+
+
+def test_a_copy_of_a_method_keeps_its_class_without_the_other_tests():
+    (found,) = made("test_one", line_of("        assert self.cart.limit == self.limit"), owner="TestCart")
+    assert "limit = 3" in found and "def setup_method" in found
+    assert "test_two" not in found and "helper" not in found and "OTHER" not in found
+
+
+def test_a_test_without_assertions_is_not_copied():
+    assert list(copies("def test_a():\n    f(1)\n", {"owner": None, "function": "test_a", "indices": {}, "error": None})) == []
+
+
+def test_calls_of_a_function_of_the_test_need_no_earlier_ones():
+    body = ast.parse("def check(a):\n    return a\ncheck(1)\ncheck(2)\nitems = []\nadd(items)\n").body
+    last = ast.parse("check(items)", mode="eval").body
+    kept = [ast.unparse(node) for node in snippets._needed(body, last)]
+    assert kept == ["def check(a):\n    return a", "items = []", "add(items)"]
+
+
+def test_slots_of_pieces_are_numbered_on():
+    literals = []
+    pieces = [snippets._Piece(ast.parse("f(%s)" % ", ".join(map(str, range(12)))).body[0]), snippets._Piece(ast.parse("g(40, 41)").body[0])]
+    text = "\n".join(piece.numbered(literals) for piece in pieces)
+    assert snippets._filled(text, [(None, source) for source in literals]) == "f(%s)\ng(40, 41)" % ", ".join(map(str, range(12)))
+
+
+@pytest.mark.parametrize("value, expected", [("ab1", "ab1\n"), ("ab1", "ab\u0661"), ("ab1", "ab1%"), (3, -3), ([1, 2], []), ({"a": 1}, {})])
+def test_edits_reach_what_changes_are_often_about(value, expected):
+    assert expected in diff_edges.edits(value, ["%"])
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+HARD = '''
+import hashlib
+
+
+def total(order):
+    digest = hashlib.sha1(order.code.encode()).hexdigest()
+    if digest == "%s":
+        return order.price%s
+    return order.price
+'''
+HARD_TESTS = '''
+import types
+import pytest
+from tests.values import CODE
+from shop import total
+
+
+@pytest.fixture
+def order():
+    return types.SimpleNamespace(code=CODE, price=1)
+
+
+def test_old(order):
+    assert order.price == 1
+
+
+@pytest.mark.parametrize("more", [0, 5])
+def test_total(order, more):
+    order.price += more
+    assert total(order) == 3 + more
+'''
+
+
+def test_a_test_that_passes_on_the_new_version_only_is_a_difference(tmp_path):
+    """Nobody guesses the input of this change, and the test that knows it needs a fixture and a file of the new version."""
+    import hashlib
+
+    digest = hashlib.sha1(b"K7-gamma").hexdigest()
+    tests = {"tests/__init__.py": "", "tests/test_shop.py": HARD_TESTS, "tests/values.py": "CODE = 'K7-gamma'\n"}
+    write(tmp_path / "old", {"shop.py": HARD % (digest, ""), "tests/__init__.py": "", "tests/test_shop.py": HARD_TESTS.partition("@pytest.mark")[0].replace("from tests.values import CODE", "CODE = ''")})
+    write(tmp_path / "new", dict(tests, **{"shop.py": HARD % (digest, " + 2")}))
+    request = {
+        "mode": "suite", "old_root": str(tmp_path / "old"), "new_root": str(tmp_path / "new"), "file": "shop.py", "seed": 1, "budget": 1,
+        "changed": [{"file": "shop.py", "old_lines": [[8, 8]], "new_lines": [[8, 8]], "spans": [[5, 9]], "functions": [["total", 5, 9]]}],
+        "changed_tests": ["tests/test_shop.py", "tests/values.py"], "search_path": [], "seconds_left": 200, "tests": {"change": True, "guard": False},
+        "commit": None, "suite": []}
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request))
+    ran = subprocess.run(
+        [sys.executable, "-B", os.path.join(HELPERS, "wavecrew_testgen"), str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=280)
+    outcome = json.loads(ran.stdout.decode().splitlines()[-1])["outcome"]
+    (difference,) = outcome["differences"]
+    assert (difference["kind"], difference["function"], difference["new_lines"]) == ("test", "total", [[8, 8]])
+    assert difference["setup"] == ["more = 0"]
+    assert difference["input"] == "assert total(order) == 3 + more"
+    assert difference["before"].startswith("fails: AssertionError") and difference["after"] == "passes"
+    (written,) = outcome["tests"]
+    assert (written["name"], written["tests"]) == ("tests/test_total_change.py", ["test_total"])
+    assert "def test_total(order):" in written["text"] and "test_old" not in written["text"]
