@@ -1,5 +1,5 @@
-//! Finds which framework tests a file, from which folder it runs, and how the project names and places its tests. Looks at
-//! files and settings alone; whether anything is installed shows when it runs.
+//! Finds which framework tests a file, from which folder it runs, and how the project names and places its
+//! tests. Reads only files and settings; whether anything is installed shows when it runs.
 
 mod conventions;
 pub(crate) mod settings;

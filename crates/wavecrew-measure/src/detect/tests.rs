@@ -47,7 +47,7 @@ fn the_nearest_project_of_a_monorepo_is_detected() {
     ];
     let cases = [
         ("packages/a/src/x.ts", "packages/a", Framework::Vitest),
-        // A package without signs of its own is tested from where the workspace's framework is.
+        // A package without settings of its own is tested with the workspace's framework.
         ("packages/b/src/y.js", "", Framework::Jest),
         ("services/api/app/z.py", "services/api", Framework::Pytest),
         ("crates/c/src/lib.rs", "crates/c", Framework::Cargo),
@@ -209,6 +209,6 @@ fn documents_examples_environments_and_generated_files_are_not_source() {
             "shop/price.py"
         ]
     );
-    // Whoever names a folder wants it.
+    // A named folder is in scope.
     assert_eq!(found("examples"), ["examples/demo.py"]);
 }

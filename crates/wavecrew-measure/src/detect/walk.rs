@@ -54,7 +54,7 @@ pub const ROOT_MARKS: &[&str] = &[
     "go.mod",
 ];
 
-/// Whether a folder holds something else than code of the project.
+/// Whether a folder contains anything other than the project's code.
 fn is_foreign(folder: &Path, name: &str, in_root: bool) -> bool {
     name.starts_with('.')
         || EXCLUDED_FOLDERS.contains(&name)

@@ -114,7 +114,8 @@ pub struct FrameworkFacts {
 }
 
 impl FrameworkFacts {
-    /// The folder beside the packages of a project that its tests may write to. Creates it: rules are made for what exists.
+    /// The folder beside the packages of a project that its tests may write to. Creates it, because rules can
+    /// only name folders that exist.
     pub fn writable_package_folder(&self, root: &Path) -> Option<PathBuf> {
         let name = self.package_folder?;
         let packages = root.ancestors().map(|folder| folder.join("node_modules"));
@@ -178,7 +179,7 @@ pub(crate) trait TestFramework: Sync {
         evidence.enumerate().find_map(|(n, found)| Some((n, found?)))
     }
 
-    /// What has to be installed before it can run, as far as files show.
+    /// What must be installed before it can run, judging by the project's files.
     fn missing(&self, _root: &Path) -> Option<MissingTool> {
         None
     }
@@ -271,7 +272,7 @@ impl Framework {
         self.adapter().is_test_file(file)
     }
 
-    /// What has to be installed before it can run in this folder, as far as files show.
+    /// What must be installed before it can run in this folder, judging by the project's files.
     pub fn missing(&self, root: &Path) -> Option<MissingTool> {
         self.adapter().missing(root)
     }

@@ -1,4 +1,5 @@
-//! The event stream of `go test -json`. Lines that are no events (a build tool talking) are passed over.
+//! The event stream of `go test -json`. Lines that are not events, such as output of build tools, are
+//! skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +71,7 @@ pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
     if events == 0 {
         return Err(ReportError::new("go test event", "it has no events"));
     }
-    // A test that began and never ended took its package down with it.
+    // A test that began and never ended also ended its package's process.
     for (package, test) in started {
         let text = outputs
             .remove(&(package.clone(), test.clone()))

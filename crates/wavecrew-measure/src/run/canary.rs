@@ -1,6 +1,6 @@
-//! Canaries: tests beside those that are measured, and source, whose outcomes are known beforehand. When one comes out
-//! differently, something acts on the measurement. pytest also sends every outcome through a pipe that tests cannot read
-//! or take back, to compare with its report.
+//! Canaries: tests beside those that are measured, and source, whose outcomes are known beforehand. If one
+//! has another outcome, something acts on the measurement. pytest also sends every outcome through a pipe
+//! that tests cannot read or undo, for comparison with its report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -120,7 +120,7 @@ impl Canaries {
         }
     }
 
-    /// Takes the canaries out of the tests, and returns what is wrong with the measurement.
+    /// Removes the canaries from the tests, and returns what is wrong with the measurement.
     pub fn check(&self, run: &TestRun<'_>, tests: &mut Vec<TestCase>, ran: &Ran) -> Vec<String> {
         let is_own =
             |test: &TestCase| test.id.file.contains(&self.nonce) || test.id.name.contains(&self.nonce);
@@ -134,7 +134,7 @@ impl Canaries {
             }
             return wrong;
         }
-        // One that does not load shows nothing: the tests beside it may have the same trouble.
+        // A canary that does not load proves nothing: the tests beside it may have the same problem.
         for test in own
             .iter()
             .filter(|test| !matches!(test.outcome, TestOutcome::Unloaded { .. }))
@@ -169,7 +169,7 @@ impl Canaries {
         wrong
     }
 
-    /// Outcomes that the report and the pipe do not agree about.
+    /// Outcomes that differ between the report and the pipe.
     fn disagreements(&self, tests: &[TestCase], ran: &Ran) -> Vec<String> {
         let outcomes: BTreeMap<&str, &str> = ran
             .marked
@@ -197,7 +197,7 @@ impl Canaries {
         wrong
     }
 
-    /// Takes the source out of the coverage, and returns what is wrong with it.
+    /// Removes the canary's source from the coverage, and returns what is wrong with it.
     pub fn check_coverage(&self, hits: &mut HitsByFile) -> Option<String> {
         let name = hits.keys().find(|name| name.contains(&self.nonce))?.clone();
         let file = hits.remove(&name)?.into_coverage(name);

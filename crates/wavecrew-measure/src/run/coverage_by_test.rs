@@ -16,7 +16,7 @@ use crate::framework::pytest::{combine_args, interpreter, probe, pytest_args, py
 use crate::measurement::TestId;
 use crate::report::istanbul;
 
-/// What some tests cover together.
+/// The combined coverage of some tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestCoverage {
     /// One test, or all tests of a file where one run per test would be too slow.

@@ -1,5 +1,5 @@
-//! Tells a broken environment from failing tests, by the messages of interpreters and package resolvers. Its findings are
-//! advice for people, never figures.
+//! Distinguishes a broken environment from failing tests, by the messages of interpreters and package
+//! resolvers. Its findings are advice for people, never figures.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -126,7 +126,7 @@ pub(crate) struct TestRun<'a> {
     deadline: Instant,
 }
 
-/// What narrows a run further than its request.
+/// Further limits of a run, besides its request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Focus<'a> {
     /// If the request names no tests: only those that load this file, as far as the framework can determine
@@ -218,7 +218,7 @@ impl TestRun<'_> {
     /// What the programs of this run may change.
     fn writable(&self) -> Vec<PathBuf> {
         let runner = self.runner;
-        // Rules are made for what exists.
+        // Rules can only name folders that exist.
         let _ = fs::create_dir_all(&runner.cache);
         let mut folders = vec![self.root().to_owned(), self.folder.clone(), runner.cache.clone()];
         folders.extend(self.focus.cache.map(Path::to_owned));

@@ -1,5 +1,5 @@
-//! Finds code in files of tests that acts on the framework that runs them, or on how it is measured. Such files may define
-//! tests, fixtures and helpers. What only shows at run time is found by canaries, not here.
+//! Finds code in files of tests that acts on the framework that runs them, or on how it is measured. Such
+//! files may define tests, fixtures and helpers. Canaries find what only shows at run time.
 
 mod javascript;
 mod python;
@@ -42,7 +42,7 @@ pub fn interferences(language: Grammar, source: &str) -> Vec<Interference> {
 /// Texts that only code about the measurement needs.
 const MEASURING: &[&str] = &["COVERAGE_FILE", "junitxml", "WAVECREW_", "__coverage__"];
 
-/// What a text of the source shows about the measurement, if anything.
+/// What a text of the source reveals about the measurement, if anything.
 fn about_measuring(text: &str) -> Option<String> {
     let found = MEASURING.iter().find(|word| text.contains(*word))?;
     Some(format!("uses `{found}`, which is about the measurement"))

@@ -186,7 +186,7 @@ pub fn called_statement<'t>(statement: Node<'t>, waiting: &str, call: &str) -> O
     (only.kind() == call).then_some(only)
 }
 
-/// Names of functions that write for people who watch: what they are given is seldom tested, and seldom priority it.
+/// Names of logging and printing functions: their arguments are seldom tested, and seldom need to be.
 pub fn is_logging(function: &str) -> bool {
     let first = function.split('.').next().unwrap_or_default();
     let last = function.rsplit('.').next().unwrap_or_default();

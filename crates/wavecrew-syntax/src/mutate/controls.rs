@@ -1,5 +1,5 @@
-//! Changes of a whole file whose outcome is known beforehand: one that means nothing, and two that leave nothing of its
-//! functions. They show whether a test looks at what the code does.
+//! Changes of a whole file with a known outcome: one without an effect, and two that disable all its
+//! functions. They show whether a test depends on the code.
 
 use tree_sitter::Node;
 
@@ -66,7 +66,7 @@ fn python(root: Node<'_>, source: &str, kind: MutantKind) -> Insertions {
             let first = children(**statement).first().map(Node::kind);
             matches!(first, Some("string" | "concatenated_string"))
         };
-        // The documentation of a function is part of what it is.
+        // The documentation of a function belongs to it.
         let skipped = body.iter().take(1).filter(is_docstring).count();
         if let Some(first) = body.get(skipped) {
             let statement = match kind {

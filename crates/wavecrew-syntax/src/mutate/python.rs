@@ -133,7 +133,7 @@ fn operator(node: Node<'_>, c: &mut Collector<'_>, context: Context) {
     }
 }
 
-/// Texts can be added and formatted, not subtracted: such a change is noticed by whatever runs it.
+/// Texts can be added and formatted, but not subtracted: any test that runs such a change fails.
 fn has_text_operand(node: Node<'_>) -> bool {
     let sides = [field(node, "left"), field(node, "right")];
     sides

@@ -205,7 +205,7 @@ impl<'s> JavaScriptReader<'s> {
                 tolerance: Some(self.close_to_tolerance(arguments)),
             },
             (strength, false) => strength,
-            // That a value differs from one other value demands little.
+            // An assertion that a value differs from one other value is weak.
             (Strength::Partial, true) => Strength::Partial,
             (_, true) => Strength::Presence,
         };

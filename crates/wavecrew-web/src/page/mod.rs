@@ -69,8 +69,8 @@ const PART_BEGINS: &str = "<!--part ";
 const PART_NAMED: &str = "-->";
 const PART_ENDS: &str = "<!--end-->";
 
-/// The content of the element with this id, which the stream replaces alone if nothing around it changes. Text of workers
-/// cannot pass for the marks around it, because it is escaped.
+/// The content of the element with this id, which the stream replaces alone if nothing around it changes.
+/// Text of workers cannot contain the marks, because it is escaped.
 pub fn part(id: &str, content: &Markup) -> Markup {
     html! { (PreEscaped(PART_BEGINS)) (id) (PreEscaped(PART_NAMED)) (content) (PreEscaped(PART_ENDS)) }
 }
