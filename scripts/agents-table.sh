@@ -1,13 +1,13 @@
 #!/bin/sh
 # The table of docs/reference/agents.md, from what the tests of the agents saw. The tests run a sample by default: a cell
-# that no test saw keeps what the page says. At full depth it becomes a dash.
+# that no test saw keeps its value on the page. At full depth it becomes a dash.
 #
 #   WAVECREW_TEST_DEPTH=full cargo nextest run -p wavecrew -E 'test(/^agents::/)'
 #   WAVECREW_TEST_DEPTH=full scripts/agents-table.sh --write
 #
 #   scripts/agents-table.sh          print it
 #   scripts/agents-table.sh --write  put it into docs/reference/agents.md
-#   scripts/agents-table.sh --check  fail if docs/reference/agents.md says something else
+#   scripts/agents-table.sh --check  fail if docs/reference/agents.md differs
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes docs/explanation/offline-scoreboard.md: measures the tests of the offline agent for nine modules from PyPI, five
 # packages from npm and small functions with coverage.py, pytest, vitest and independent mutators. Run it by hand; it takes
-# half an hour. Packages are installed in a cache folder outside the tree.
+# half an hour. Packages are installed in a cache folder outside the repository.
 #
 #   scripts/offline-scoreboard.sh [MODULE...]
 #   WAVECREW_OFFLINE_DIR  where packages are installed (default: ~/.cache/wavecrew/offline)

@@ -5,7 +5,7 @@
 #
 #   scripts/real-packages.sh [--set tuning|reported] [--table] [PACKAGE...]
 #   WAVECREW_PACKAGES_DIR  where packages are unpacked and measured (default: ~/.cache/wavecrew/packages)
-#   WAVECREW_PROGRAM       the program to measure (default: a release build of this tree)
+#   WAVECREW_PROGRAM       the program to measure (default: a release build of this repository)
 set -eu
 cd "$(dirname "$0")/.."
 home=${WAVECREW_PACKAGES_DIR:-$HOME/.cache/wavecrew/packages}

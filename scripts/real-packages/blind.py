@@ -1,4 +1,4 @@
-"""Mixes kept tests of measured packages with the packages' own tests, in random order, to be judged without knowing which is which.
+"""Mixes kept tests of measured packages with the packages' own tests, in random order, to be rated without knowing which is which.
 
     python3 scripts/real-packages/blind.py HOME SHEET KEY [--generated 100] [--own 50] [--seed 1]
 

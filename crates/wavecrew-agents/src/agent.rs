@@ -28,7 +28,7 @@ pub trait Agent: std::fmt::Debug {
         None
     }
 
-    /// The line of stderr in which it says that it ignores its settings.
+    /// The line of stderr with which it reports that it ignores its settings.
     fn settings_warning(&self, _stderr: &str) -> Option<String> {
         None
     }

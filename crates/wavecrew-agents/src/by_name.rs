@@ -15,7 +15,7 @@ pub enum AgentError {
     EmptyCommand,
     #[error("`acp:` needs a program to run, for example `acp:gemini --acp`")]
     EmptyAcp,
-    #[error("`{0}` cannot be split into words: a quote is not closed")]
+    #[error("`{0}` cannot be split into arguments: a quote is not closed")]
     BadQuotes(String),
 }
 

@@ -1,4 +1,5 @@
-//! Reads the output of a worker: splits it into lines in bounded memory, parses them, and remembers what they say.
+//! Reads the output of a worker: splits it into lines in bounded memory, parses them, and keeps their
+//! information.
 
 use std::collections::BTreeSet;
 
@@ -207,7 +208,7 @@ impl OutputReader {
         &self.latest
     }
 
-    /// Files that the agent says it wrote.
+    /// Files that the agent reports to have written.
     pub fn changed(&self) -> impl Iterator<Item = &String> {
         self.changed.iter()
     }

@@ -71,7 +71,7 @@ struct Call {
 }
 
 impl Transcript {
-    /// `reasons` says why turns 2, 3, ... were needed, if that is known.
+    /// `reasons` explains why turns 2, 3, ... were needed, if that is known.
     pub fn new(cli: &'static dyn AgentCli, folding: Folding, reasons: BTreeMap<u32, String>) -> Self {
         Self {
             cli,

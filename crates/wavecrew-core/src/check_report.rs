@@ -14,7 +14,7 @@ pub enum CheckReport {
     /// The facts support the claim; measured values replace claimed ones.
     #[serde(rename = "holds")]
     Confirmed(CheckDetails),
-    /// True, but not good enough yet: the feedback says what to do.
+    /// True, but not good enough yet: the feedback lists what to do.
     Short(CheckDetails),
     /// The worker can correct it; sent back with the reason.
     #[serde(rename = "mend")]

@@ -242,7 +242,7 @@ mod tests {
         let once = pool;
         pool.apply(&refusal(101, 91, None, 7, 1000));
         assert_eq!(pool, once);
-        // Though one of them may have been told more.
+        // One of them may know a longer wait.
         pool.apply(&refusal(102, 92, Some(50), 6, 0));
         assert_eq!((pool.strikes, pool.window), (1, Some(4000)));
         assert_eq!(pool.until, Timestamp(152_000));

@@ -1,4 +1,4 @@
-//! Points in time as the core sees them. Never reads a clock: whoever calls passes `now` in.
+//! Points in time as the core sees them. Never reads a clock: callers pass `now`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

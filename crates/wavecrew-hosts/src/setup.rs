@@ -25,7 +25,7 @@ pub struct Buckets {
 /// Makes what is missing and opens it. What exists stays as it is: an administrator may have set limits.
 pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buckets, ConnectError> {
     let context = &connection.jetstream;
-    let replicas = replicas(connection);
+    let replicas = connection.replicas();
     let base = stream::Config {
         num_replicas: replicas,
         max_age: KEPT,
@@ -76,17 +76,6 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
         hosts: make_bucket(context, bucket(names.host_bucket(), HOSTS_KEPT)).await?,
         leases: make_bucket(context, bucket(names.lease_bucket(), KEPT)).await?,
     })
-}
-
-/// Three copies in a cluster of three or more.
-fn replicas(connection: &Connection) -> usize {
-    let info = connection.client.server_info();
-    // The server names itself, too, if it is in a cluster.
-    if info.cluster.is_some() && info.connect_urls.len() >= 3 {
-        3
-    } else {
-        1
-    }
 }
 
 async fn make_stream(context: &jetstream::Context, config: stream::Config) -> Result<(), ConnectError> {

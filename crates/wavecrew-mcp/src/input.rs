@@ -51,7 +51,7 @@ impl Line {
         } else if let Some(id) = request_id(&self.start, &self.end) {
             // The library answers an unknown method with its name as the error.
             let error = format!(
-                "the message has {} bytes, at most {limit} are taken; put long texts into files of the project and name them",
+                "the message has {} bytes, at most {limit} are allowed; put long texts into files of the project and name them",
                 self.length
             );
             json!({"jsonrpc": "2.0", "id": id, "method": error})
@@ -132,6 +132,6 @@ mod tests {
         let ids: Vec<&Value> = messages.iter().map(|message| &message["id"]).collect();
         assert_eq!(ids, [&json!(1), &json!(7), &json!("b"), &json!(2)]);
         let error = messages[1]["method"].as_str().unwrap();
-        assert!(error.contains("bytes, at most 100 are taken"), "{error}");
+        assert!(error.contains("bytes, at most 100 are allowed"), "{error}");
     }
 }

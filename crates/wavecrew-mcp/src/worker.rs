@@ -223,9 +223,9 @@ fn tools(team: &Team, task: &str) -> Vec<Tool> {
         tool::<AskPerson>(
             "ask",
             "Ask the person who runs this session when a decision is not yours to make, and wait up to two minutes for the \
-             answer. If nobody is there, the answer says so: then decide yourself and say so in your findings.",
+             answer. If nobody can answer, the answer states that: then decide yourself and mention it in your findings.",
         ),
-        tool::<Wisdom>("wisdom", "Write down what matters beyond this task."),
+        tool::<Wisdom>("wisdom", "Record a lesson for later workers."),
     ]
 }
 

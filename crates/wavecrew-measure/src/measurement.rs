@@ -81,7 +81,7 @@ pub enum TestOutcome {
     Failed {
         message: String,
     },
-    /// Setup or teardown failed, so that the outcome says nothing about the code.
+    /// Setup or teardown failed, so that the outcome shows nothing about the code.
     Error {
         message: String,
     },

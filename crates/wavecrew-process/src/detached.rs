@@ -19,7 +19,8 @@ pub fn start_detached<T, E>(
     start: impl FnOnce() -> Result<T, E>,
     pid: impl FnOnce(&T) -> Option<u32>,
 ) -> Result<(T, Option<DetachedChild>), E> {
-    // Nobody reads the process table between the start of the child and its registration.
+    // Holding the lock keeps others from reading the process table between the start of the child and its
+    // registration.
     let mut detached = locked();
     let child = start()?;
     let registration = pid(&child).map(|pid| {
@@ -43,6 +44,6 @@ pub(super) fn attached_descendants() -> Vec<Entry> {
 }
 
 fn locked() -> MutexGuard<'static, BTreeSet<u32>> {
-    // A set of numbers is never half-changed.
+    // A panic cannot leave the set of numbers half-changed.
     DETACHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,9 +11,9 @@ use crate::process_table::{self, Entry};
 
 /// The time that processes have to clean up after themselves.
 const GRACE: Duration = Duration::from_millis(300);
-/// Between two rounds of killing: long enough for the kernel to remove a process.
+/// The time between two rounds of killing: long enough for the kernel to remove a process.
 pub const KILL_INTERVAL: Duration = Duration::from_millis(5);
-/// A killed process that is still there after this time belongs to another user or hangs in the kernel.
+/// A killed process that still exists after this time belongs to another user or hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Ends every descendant of this process, adopted ones too, except [detached](crate::start_detached) children. Blocks for at
@@ -55,7 +55,8 @@ pub fn end_processes(
             alive.clone()
         });
         match progress {
-            // A process that died while the table was read may have left children that are only seen the second time.
+            // A process that died while the table was read may have left children that only the second
+            // reading finds.
             Progress::Clean if !was_clean => was_clean = true,
             Progress::Clean | Progress::GaveUp => return (seen.len(), alive),
             Progress::Busy => {
@@ -85,14 +86,14 @@ pub enum Progress {
     Busy,
     /// No member is alive. One that just died may have left children.
     Clean,
-    /// What is left cannot be ended.
+    /// The remaining processes cannot be ended.
     GaveUp,
 }
 
 impl Sweep {
-    /// Sends SIGTERM in the first step, kills after the grace.
+    /// Sends SIGTERM in the first step, and SIGKILL after the grace time.
     pub fn new(now: Instant, grace: Duration) -> Self {
-        // A grace of centuries must not overflow the clock.
+        // A very long grace time must not overflow the clock.
         let kill_at = now.checked_add(grace).unwrap_or(now);
         Self {
             phase: Phase::Terminating { kill_at },

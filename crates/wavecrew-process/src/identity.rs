@@ -1,5 +1,5 @@
-//! Identifies a process so that it is recognised after the coordinator died, and ends what a dead run left behind. A pid alone
-//! is not enough: the kernel reuses it.
+//! Identifies a process so that it can be recognised after the coordinator died, and ends processes that a
+//! dead run left behind. A pid alone is not enough: the kernel reuses it.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -49,7 +49,8 @@ pub struct Leftovers {
 /// Ends what the run of a dead coordinator left behind: its recorded workers with their groups and descendants, and every
 /// process that a worker of this session started. Hold the session's lock. Blocks for at most a few seconds.
 pub fn end_leftovers(guardian: Option<&ProcessId>, workers: &[ProcessId], session_dir: &Path) -> Leftovers {
-    // A guardian that is still alive is ending them already, and knows orphans that nobody else can attribute.
+    // A guardian that is still alive is already ending them, and knows orphans that no other process can
+    // attribute.
     const GUARDIAN_TIMEOUT: Duration = Duration::from_secs(3);
     let since = Instant::now();
     while let Some(e) = guardian.and_then(entry_of) {

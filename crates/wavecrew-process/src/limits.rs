@@ -5,9 +5,9 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit of open files to the hard limit. If that is refused, fewer workers fit, and starting one too many
-/// fails. Call this after the guardian was started: workers inherit the guardian's limit, and some programs loop over every
-/// possible descriptor.
+/// Raises the soft limit of open files to the hard limit. If that is refused, fewer workers can run at once,
+/// and starting one too many fails. Call this after the guardian was started: workers inherit the guardian's
+/// limit, and some programs loop over every possible descriptor.
 pub fn raise_open_files_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum {

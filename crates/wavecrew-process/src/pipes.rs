@@ -1,4 +1,4 @@
-//! Pipes for the standard streams of workers, and the pump that reads what a worker prints. Keeps no output.
+//! Pipes for the standard streams of workers, and the pump that reads a worker's output. Stores no output.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -65,8 +65,8 @@ pub async fn pump(
     }
 }
 
-/// Passes on what is in a pipe now. Reads the pipe itself, because the reactor may not know yet. One turn reads more than a
-/// pipe holds: what is written after that does not come from our worker.
+/// Passes on the current content of a pipe. Reads the pipe directly, because the reactor may not have seen
+/// the data yet. One turn reads more than a pipe holds: data that is written later is not our worker's.
 pub fn drain_pipe(from: impl AsFd, mut on_chunk: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut total = 0;
     let read = |buffer: &mut [u8]| Ok(rustix::io::read(from.as_fd(), buffer)?);

@@ -1,4 +1,4 @@
-//! Reads the kernel's process table. A process that vanishes meanwhile is simply left out.
+//! Reads the kernel's process table. A process that ends meanwhile is skipped.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -78,14 +78,14 @@ fn parse(pid: Pid, line: &[u8]) -> Option<Entry> {
     })
 }
 
-/// Whether somebody stopped a process with a signal.
+/// Whether a signal has stopped the process.
 pub fn is_stopped(pid: Pid) -> bool {
     let text = fs::read(path(pid, "stat")).unwrap_or_default();
     let after = text.iter().rposition(|&b| b == b')');
     after.is_some_and(|after| text[after + 1..].starts_with(b" T"))
 }
 
-/// What a process has used so far.
+/// The processor time and memory that a process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// In bytes.

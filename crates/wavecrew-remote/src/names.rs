@@ -1,5 +1,5 @@
-//! Every subject, stream and bucket, in one place. All of them carry the project's name, so that the permissions of a NATS
-//! account can be limited to one project. docs/reference/remote.md lists them.
+//! The names of all subjects, streams and buckets. Each contains the project's name, so that the permissions
+//! of a NATS account can be limited to one project. docs/reference/remote.md lists them.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -26,12 +26,12 @@ impl Names {
         format!("wavecrew-{}-work", self.project)
     }
 
-    /// What the stream of work holds.
+    /// The subjects of the stream of work.
     pub fn all_work(&self) -> String {
         format!("wavecrew.{}.to.>", self.project)
     }
 
-    /// What one host reads.
+    /// The subjects that one host reads.
     pub fn work_of_host(&self, host: &str) -> String {
         format!("wavecrew.{}.to.{}.>", self.project, token(host))
     }
@@ -41,22 +41,23 @@ impl Names {
         format!("wavecrew.{}.to.{}.{}", self.project, token(host), token(run))
     }
 
-    /// What a run has sent to all hosts.
+    /// The subjects of everything that a run has sent to hosts.
     pub fn work_of_run(&self, run: &str) -> String {
         format!("wavecrew.{}.to.*.{}", self.project, token(run))
     }
 
-    /// Stream of what hosts report. It outlives the coordinator: messages stay until the journal has what follows from them.
+    /// Stream of what hosts report. Messages stay, also without a coordinator, until the journal has their
+    /// outcome.
     pub fn result_stream(&self) -> String {
         format!("wavecrew-{}-results", self.project)
     }
 
-    /// What the stream of results holds.
+    /// The subjects of the stream of results.
     pub fn all_results(&self) -> String {
         format!("wavecrew.{}.from.>", self.project)
     }
 
-    /// What the coordinator of a run reads.
+    /// The subjects that the coordinator of a run reads.
     pub fn results_of_run(&self, run: &str) -> String {
         format!("wavecrew.{}.from.*.{}.*", self.project, token(run))
     }
@@ -113,7 +114,7 @@ impl Names {
         format!("wavecrew-{}-leases", self.project)
     }
 
-    /// The host comes first: permissions of a host cover its own leases only.
+    /// The host comes first, so that the permissions of a host can cover only its own leases.
     pub fn lease_key(host: &str, run: &str, attempt: &str) -> String {
         format!("{}.{}.{}", token(host), token(run), token(attempt))
     }
@@ -123,7 +124,7 @@ impl Names {
         format!("*.{}.*", token(run))
     }
 
-    /// Bucket of coordinators: one key per session. Its holder drives the session.
+    /// Bucket of coordinators: one key per session. Its holder runs the session.
     pub fn coordinator_bucket(&self) -> String {
         format!("wavecrew-{}-coordinators", self.project)
     }

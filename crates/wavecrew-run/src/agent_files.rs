@@ -99,7 +99,7 @@ mod tests {
     fn a_folder_that_others_may_write_is_passed_over() {
         let open = tempfile::tempdir().unwrap();
         let scratch = open.path().join("session/.run/scratch");
-        // The temporary folder itself is open to everybody on most machines; here it is for certain.
+        // On most machines the temporary folder itself is open to everybody; the test makes sure that it is.
         let shared = open.path().join("shared");
         fs::create_dir(&shared).unwrap();
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();

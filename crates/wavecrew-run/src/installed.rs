@@ -13,14 +13,14 @@ use wavecrew_agents::cli::{self, AcpCommand, AgentCli};
 /// How long a program may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The login of an agent, as far as it shows without starting it.
+/// The login of an agent, as far as it can be seen without starting it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
     /// This variable contains a key.
     Variable(&'static str),
-    /// This file contains credentials, or says where they are.
+    /// This file contains credentials, or their location.
     File(PathBuf),
-    /// Nothing is where this agent usually keeps it.
+    /// No login was found in the usual places of this agent.
     NotFound,
 }
 
@@ -59,7 +59,7 @@ pub fn installed(path: &OsStr) -> Vec<&'static dyn AgentCli> {
 pub fn version(program: &Path) -> Result<String, String> {
     let mut child = Command::new(program)
         .arg("--version")
-        // gemini would start itself a second time, which is slow and leaves two to end.
+        // gemini would start itself a second time, which is slow and makes two processes to end.
         .env("GEMINI_CLI_NO_RELAUNCH", "true")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! Who made the log of an attempt, which decides how the log is read.
+//! The agent that made the log of an attempt, which decides how the log is read.
 
 use crate::recording::{Cassette, PREFIX};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct LogMaker {
 }
 
 impl LogMaker {
-    /// As the journal tells.
+    /// From the journal.
     pub fn find(events: &[Event], task: &str, attempt: u32) -> Self {
         let mut maker = Self::default();
         for event in events {

@@ -1,4 +1,5 @@
-//! Questions of a run without a terminal: a file in the session folder until somebody writes an answer there. One at a time.
+//! Questions of a run without a terminal: a file in the session folder until an answer is written there. One
+//! at a time.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -116,7 +117,7 @@ pub fn ask(dir: &SessionDir, question: &Question) -> GivenAnswer {
     let mut written = false;
     while since.elapsed() < question.timeout {
         if !written && atomic::write_volatile(&dir.question_file(), &text).is_err() {
-            // Nobody can see the question.
+            // No person can see the question.
             break;
         }
         written = true;

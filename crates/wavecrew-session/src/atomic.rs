@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Names of unfinished files start so; they are swept when a session is opened for writing.
+/// The prefix of unfinished files; they are removed when a session is opened for writing.
 pub(crate) const TEMP_PREFIX: &str = ".tmp-";
 
 /// The mode of files that only the user may read: sessions contain prompts, code and what agents print.
@@ -48,7 +48,7 @@ pub fn sync_folder(folder: &Path) -> Result<(), SessionError> {
 /// A temporary file beside `path` that holds `bytes`, not yet synced. The mode is narrowed by the umask.
 pub(crate) fn temp_with(path: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, SessionError> {
     let folder = folder_of(path);
-    // Opened by hand, because the ready-made way hides the system's error number.
+    // Opened directly, because the library's function hides the system's error number.
     let mut options = File::options();
     options.write(true).create_new(true).mode(mode);
     let mut temp = tempfile::Builder::new()

@@ -1,9 +1,9 @@
-//! A worker's output in a file of bounded size: its beginning and its end are kept, and one line says what is
-//! missing.
+//! A worker's output in a file of bounded size: its beginning and its end are kept, and one line states how
+//! much is missing between them.
 //!
-//! The beginning is written through; the end goes round and round in a second file beside it, which `finish` appends.
-//! That file says how far it has got, so that a [`LogReader`](crate::LogReader) can follow it, and after a crash it is
-//! still there to be read. Only a log that begins in memory is kept back, as long as it is short and nobody calls for it.
+//! The beginning is written directly; the end is written to a ring in a second file, which `finish` appends.
+//! The ring contains its position, so that a [`LogReader`](crate::LogReader) can follow it, also after a
+//! crash. A log that begins in memory has no file while it is short and not requested.
 
 use crate::error::{IoContext, SessionError};
 use crate::worker_file::{self, Found};
@@ -21,11 +21,11 @@ pub struct BoundedLog {
     written: u64,
     head: Option<File>,
     ring: Option<File>,
-    /// What has no file yet.
+    /// Output without a file.
     in_memory: Option<Vec<u8>>,
 }
 
-/// What is kept in memory at most.
+/// The maximum that is kept in memory.
 const MAX_IN_MEMORY: usize = 8 << 10;
 
 /// The ring begins with how long each half is and how much went into it, as two numbers of eight bytes.
@@ -58,7 +58,7 @@ impl LogTail {
         self.file.metadata()?.modified()
     }
 
-    /// Bytes from `at` on, as far as they lie in one piece.
+    /// Bytes from `at` on, as far as they are contiguous.
     pub fn read(&self, at: u64, most: u64) -> io::Result<Vec<u8>> {
         let start = at % self.half;
         let length = most.min(self.half - start);
@@ -74,7 +74,7 @@ fn number(file: &File, at: u64) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// The number of bytes that the line at the seam says are missing, and the line's length.
+/// The number of missing bytes in the line between the halves, and that line's length.
 pub(crate) fn left_out(seam: &[u8]) -> Option<(u64, u64)> {
     let text = seam.strip_prefix(b"\n[")?;
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -85,7 +85,7 @@ pub(crate) fn left_out(seam: &[u8]) -> Option<(u64, u64)> {
         .then_some((missing, (2 + digits + rest.len()) as u64))
 }
 
-/// What became of a worker's output.
+/// The state of a worker's output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogSummary {
     pub written: u64,
@@ -105,7 +105,7 @@ impl BoundedLog {
         }
     }
 
-    /// The same, but without a file until there is more to say than a little, or until [`surface`](Self::surface).
+    /// The same, but without a file until the output is longer, or until [`surface`](Self::surface).
     pub fn begin_in_memory(path: impl Into<PathBuf>, limit: u64) -> Self {
         Self {
             in_memory: Some(Vec::new()),
@@ -113,7 +113,7 @@ impl BoundedLog {
         }
     }
 
-    /// Writes what was kept in memory, and from now on everything at once.
+    /// Writes the output in memory, and from now on all output directly.
     pub fn surface(&mut self) -> Result<(), SessionError> {
         match self.in_memory.take() {
             Some(text) => self.write_through(&text),
@@ -121,7 +121,7 @@ impl BoundedLog {
         }
     }
 
-    /// The whole log, if it is still in memory alone. It is the caller's to keep from here on.
+    /// The whole log, if it is only in memory. From here on, the caller stores it.
     pub fn take_in_memory(&mut self) -> Option<Vec<u8>> {
         self.in_memory.take()
     }
@@ -207,13 +207,13 @@ impl BoundedLog {
         ring.write_all_at(&kept[to_the_end..], RING_HEAD)
             .context("write", &path)?;
         self.written += bytes.len() as u64;
-        // Last, so that whoever reads the number finds the bytes.
+        // Written last, so that a reader of the number finds the bytes.
         let total = (self.written - self.half).to_le_bytes();
         ring.write_all_at(&total, 8).context("write", &path)
     }
 }
 
-/// A log, and nothing that a worker put in its place.
+/// Opens a log, but nothing that a worker put in its place.
 pub(crate) fn open_log(path: &Path) -> io::Result<File> {
     match worker_file::open_read(path)? {
         Found::Regular(file) => Ok(file),

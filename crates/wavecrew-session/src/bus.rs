@@ -1,7 +1,6 @@
-//! The message bus: everything the coordinator and its workers say to each other, as lines in
-//! `.msg/messages.jsonl`.
+//! The message bus: messages between the coordinator and its workers, as lines in `.msg/messages.jsonl`.
 //!
-//! Refuses messages between workers: they talk to the coordinator only.
+//! Refuses messages between workers: they send messages only to the coordinator.
 
 use crate::error::SessionError;
 use crate::lines;
@@ -16,13 +15,13 @@ pub const COORDINATOR: &str = "coordinator";
 pub struct Message {
     #[serde(default)]
     pub ts: String,
-    /// The role that speaks.
+    /// The role of the sender.
     pub from: String,
     #[serde(default = "coordinator")]
     pub to: String,
     #[serde(rename = "type")]
     pub kind: String,
-    /// Starts with the speaker's tag, `[role]`, which is added when it is missing.
+    /// Starts with the sender's tag, `[role]`, which is added if it is missing.
     #[serde(default)]
     pub summary: String,
     #[serde(default)]
@@ -82,7 +81,7 @@ impl MessageBus {
         lines::append_json(&self.path, &message)
     }
 
-    /// All messages in order, and how many lines were none.
+    /// All messages in order, and the number of lines that are not messages.
     pub fn read(&self) -> Result<(Vec<Message>, usize), SessionError> {
         let lines::Lines { entries, malformed } = lines::read(&self.path)?;
         Ok((entries, malformed))

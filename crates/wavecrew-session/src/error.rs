@@ -42,12 +42,12 @@ pub enum SessionError {
         path: PathBuf,
         holder: Option<Box<Holder>>,
     },
-    /// The copy of the session elsewhere cannot be written, or belongs to somebody else now.
+    /// The copy of the session on NATS cannot be written, or now belongs to another coordinator.
     #[error("{message}")]
     Copy { message: String, help: String },
-    #[error("the session folder `{}` was deleted or moved while its run was going", path.display())]
+    #[error("the session folder `{}` was deleted or moved during its run", path.display())]
     Gone { path: PathBuf },
-    #[error("the journal `{}` was removed or replaced while its run was going", path.display())]
+    #[error("the journal `{}` was removed or replaced during its run", path.display())]
     JournalGone { path: PathBuf },
     #[error("`{}` stayed locked by another process", path.display())]
     Busy { path: PathBuf },
@@ -143,15 +143,13 @@ impl SessionError {
                 "continue the session if its journal was restored, or restore it".into()
             }
             Self::Busy { .. } => {
-                "try again; if it stays so, look for a stopped process that has the file open".into()
+                "try again; if that does not help, look for a stopped process that has the file open".into()
             }
             Self::OutsideProject { .. } => {
                 "replace the link by a real folder: sessions are only kept inside their project".into()
             }
             Self::NoSuchSession { .. } => "see `wavecrew list` for the sessions of this project".into(),
-            Self::Malformed { .. } => {
-                "repair it by hand or restore it from a backup; nothing was changed".into()
-            }
+            Self::Malformed { .. } => "fix it or restore it from a backup; nothing was changed".into(),
             Self::TooLarge { .. } => "put the bulk into a file and name that file in the entry".into(),
             Self::NotJson { .. } => "give plain JSON values".into(),
             Self::NotOwner { owner, .. } => {
@@ -160,7 +158,7 @@ impl SessionError {
             Self::UnknownField { known, .. } if known.is_empty() => "this team shares no state".into(),
             Self::UnknownField { known, .. } => format!("known fields: {}", known.join(", ")),
             Self::NotCoordinator { .. } => {
-                "workers talk to the coordinator only: leave out the receiver".into()
+                "workers send messages only to the coordinator: omit the receiver".into()
             }
             Self::UnclaimedReport { .. } => {
                 "take that report into the journal before starting the attempt again".into()

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wavecrew_core::issue::{Issue, IssueStatus, next_ids};
 
-/// How long another writer is waited for.
+/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The issues of a project.
@@ -23,21 +23,21 @@ pub struct IssueStore {
     paths: ProjectPaths,
 }
 
-/// What a file of issues holds.
+/// The content of a file of issues.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IssueFile {
     pub issues: Vec<Issue>,
     pub problems: Vec<BadLine>,
 }
 
-/// A line that is no issue.
+/// A line that is not an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
     pub line: usize,
     pub reason: String,
 }
 
-/// When something happens: the store has no clock.
+/// The current time, because the store has no clock.
 #[derive(Debug, Clone)]
 pub struct CurrentTime {
     /// RFC 3339 in UTC.
@@ -53,7 +53,7 @@ impl IssueFile {
         self.issues.iter().find(|issue| issue.id == id)
     }
 
-    /// Reads a file of issues; one that is not there holds none.
+    /// Reads a file of issues. A missing file has none.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
         let text = match fs::read(path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -106,7 +106,7 @@ impl IssueStore {
         IssueFile::read(&self.path())
     }
 
-    /// Ids for new issues, as they would be now. Nothing is written, so somebody else may get them.
+    /// Provisional ids for new issues. Nothing is written, so another process may use them first.
     pub fn ids_for(&self, count: usize, now: &CurrentTime) -> Result<Vec<String>, SessionError> {
         Ok(free_ids(&self.read()?, count, now))
     }
@@ -130,8 +130,8 @@ impl IssueStore {
         Ok(issues)
     }
 
-    /// Files issues under the ids that they were promised, or under others where somebody else got those in the
-    /// meantime. What is filed, in the same order.
+    /// Files issues under their provisional ids, or under others if another process has used these. Returns
+    /// the filed issues in the same order.
     pub fn add_with_ids(&self, promised: Vec<Issue>, now: &CurrentTime) -> Result<Vec<Issue>, SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;
@@ -162,7 +162,7 @@ impl IssueStore {
         Ok(issues)
     }
 
-    /// Puts issues that have their ids into the store, where they are not there yet.
+    /// Adds issues with ids to the store, unless they are already there.
     pub fn import(&self, issues: &[Issue]) -> Result<(), SessionError> {
         let _lock = self.lock()?;
         let known = self.read()?;

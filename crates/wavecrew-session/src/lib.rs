@@ -1,5 +1,5 @@
-//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit; and, beside
-//! it, what sessions share on one machine.
+//! The session folder on disk: layout, lock, journal, boards, reports, and the table that people edit. Also
+//! the state that sessions share on one machine.
 //!
 //! Everything here is synchronous and knows nothing of engines or agents: callers decide what to write and
 //! when, this crate decides how it reaches the disk so that a kill at any instant leaves files that can be

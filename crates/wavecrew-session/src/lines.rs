@@ -1,8 +1,8 @@
 //! Files of one JSON object per line that many processes append to at once. Knows nothing of what the lines
 //! mean.
 //!
-//! One write(2) with `O_APPEND` per line: writers never tear each other's lines. An outsider may leave a line
-//! without its end, so a writer that finds one starts with a newline.
+//! One write(2) with `O_APPEND` per line: writers never tear each other's lines. Another program may leave an
+//! incomplete line, so a writer that finds one starts with a newline.
 
 use crate::error::{IoContext, SessionError};
 use crate::lock::try_lock_for;
@@ -18,14 +18,14 @@ use std::time::Duration;
 /// Longer lines are refused: readers hold the whole board in memory, and prompts quote it.
 pub(crate) const MAX_LINE: usize = 1024 * 1024;
 
-/// Bytes of a file that are read. Every entry takes several times its length in memory.
+/// Bytes of a file that are read. Every entry needs several times its length in memory.
 const MAX_READ: u64 = 8 << 20;
 
-/// What a file of lines holds.
+/// The content of a file of lines.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Lines<T> {
     pub entries: Vec<T>,
-    /// Lines that are not what they should be.
+    /// Malformed lines.
     pub malformed: usize,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn append_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Se
     append(path, line)
 }
 
-/// Appends `line`, which starts with a newline that is left out when the file ends with one.
+/// Appends `line`, which starts with a newline that is omitted if the file ends with one.
 pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), SessionError> {
     debug_assert!(line.first() == Some(&b'\n') && memchr::memchr(b'\n', &line[1..]).is_none());
     if line.len() > MAX_LINE {
@@ -50,8 +50,8 @@ pub(crate) fn append(path: &Path, mut line: Vec<u8>) -> Result<(), SessionError>
     }
     line.push(b'\n');
     let file = worker_file::open_append(path)?;
-    // A writer that was stopped with the lock in its hands must not stop the others: without it the newline
-    // is written in any case, and an empty line is nothing to a reader.
+    // A writer that was stopped while it held the lock must not block the others: without the lock, the
+    // newline is always written, and readers ignore empty lines.
     let locked = try_lock_for(&file, path, Duration::from_millis(50))?;
     let from = usize::from(locked && ends_with_newline(&file, path)?);
     (&file).write_all(&line[from..]).context("append to", path)
@@ -66,9 +66,10 @@ fn ends_with_newline(file: &File, path: &Path) -> Result<bool, SessionError> {
     Ok(last == [b'\n'])
 }
 
-/// Reads all lines. The last one counts when it is whole, even without its newline; when it is not, somebody
-/// may still be writing it, so it is left out without being called malformed. A missing file is empty. Of a very large one
-/// only the end is read: what is left out counts as one malformed line, and so does anything that is no regular file.
+/// Reads all lines. The last one counts if it is whole, even without its newline. If it is not, a process may
+/// still be writing it, so it is skipped and does not count as malformed. A missing file is empty. Of a very
+/// large one only the end is read: the skipped part counts as one malformed line, and so does a path that is
+/// not a regular file.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, SessionError> {
     let mut lines = Lines {
         entries: Vec::new(),

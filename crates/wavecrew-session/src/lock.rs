@@ -1,4 +1,4 @@
-//! One writer per session. The lock file says who holds it, so that the second one can be told.
+//! One writer per session. The lock file names the holder, for the message to a second one.
 //!
 //! The lock is the kernel's and dies with its process; the text in the file is only for people.
 
@@ -23,7 +23,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// This process; the caller says what time it is and which command runs.
+    /// This process; the caller passes the time and the command.
     pub fn this_process(since: &str, command: &str) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         Self {
@@ -49,7 +49,7 @@ impl fmt::Display for Holder {
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
-    /// Locked too, in case somebody removes the lock file.
+    /// Locked too, in case the lock file is removed.
     _folder: Option<File>,
 }
 
@@ -104,7 +104,7 @@ impl Drop for SessionLock {
     }
 }
 
-/// Who runs this session right now, without standing in anyone's way.
+/// Who runs this session right now. Does not block other processes.
 pub fn holder(path: &Path) -> Result<Option<Holder>, SessionError> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -124,7 +124,7 @@ fn holder_of_folder(path: &Path) -> Option<Holder> {
     matches!(tried, Ok(Err(TryLockError::WouldBlock))).then(unnamed)
 }
 
-/// Tries for a moment, because somebody who only looks holds the lock for microseconds.
+/// Tries for a moment, because a process that only checks holds the lock for microseconds.
 pub(crate) fn try_lock_for(file: &File, path: &Path, patience: Duration) -> Result<bool, SessionError> {
     let pause = Duration::from_millis(2);
     let mut waited = Duration::ZERO;

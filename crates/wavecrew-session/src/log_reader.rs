@@ -1,6 +1,6 @@
-//! Reads a worker's log from its beginning to wherever it has got, again and again while it grows, or its end alone. Knows
-//! both halves of a [`BoundedLog`](crate::BoundedLog): the file, and the ring beside it that holds the end while the worker
-//! runs; and the packs where short logs end.
+//! Reads a worker's log: from its beginning to its current end, repeatedly while it grows, or only its end.
+//! Reads both halves of a [`BoundedLog`](crate::BoundedLog), the file and the ring that has the end while the
+//! worker runs, and the packs with short logs.
 
 use crate::atomic::folder_of;
 use crate::bounded_log::{LogTail, left_out, open_log, tail_path};
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const CHUNK: u64 = 64 << 10;
-/// Longer than the line that says what is missing.
+/// Longer than the line that states how much is missing.
 const NOTE: u64 = 64;
 
 #[derive(Debug)]
 pub struct LogReader {
     path: PathBuf,
-    /// How much of what the worker wrote was handed out or is lost.
+    /// How much of the worker's output was returned or is lost.
     at: u64,
     /// Bytes before the ring, once it was seen.
     half: Option<u64>,
-    /// Until anything was found of the log.
+    /// Set until a part of the log is found.
     packs: Option<PackReader>,
 }
 
@@ -34,7 +34,7 @@ impl LogReader {
         }
     }
 
-    /// A reader that begins at most so many bytes before the end of the log, and how many bytes it leaves out.
+    /// A reader that begins at most this many bytes before the end of the log, and how many bytes it skips.
     pub fn of_end(path: PathBuf, most: u64) -> (Self, u64) {
         let length = open_log(&path).and_then(|file| file.metadata());
         let skipped = length.map_or(0, |meta| meta.len().saturating_sub(most));
@@ -43,7 +43,7 @@ impl LogReader {
         (reader, skipped)
     }
 
-    /// Hands out what was added since the last time. A log that is not there yet is empty.
+    /// Returns new output. A log that does not exist yet is empty.
     pub fn catch_up(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match LogTail::open(&tail_path(&self.path)) {
             Ok(ring) => {
@@ -59,13 +59,13 @@ impl LogReader {
                 }
                 Ok(())
             }
-            // It has just been made, and says nothing of itself yet.
+            // It was just created and has no position yet.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// The log as an entry of a pack, which is whole when it is there.
+    /// The log as an entry of a pack, which is always complete.
     fn read_packed(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let (Some(packs), Some(name)) = (&mut self.packs, self.path.file_name()) else {
             return Ok(());
@@ -80,7 +80,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// Where to go on in a log that has been put together.
+    /// Where to continue in a log whose halves were joined.
     fn place_in_whole(&mut self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<u64> {
         let Some(half) = self.half.take_if(|half| self.at > *half) else {
             return Ok(self.at);
@@ -139,7 +139,7 @@ impl LogReader {
                 self.at = kept;
             }
             let chunk = ring.read(self.at - half, CHUNK.min(end - self.at))?;
-            // What went round in the meantime was overwritten while it was read.
+            // Bytes that the ring overwrote during the reading.
             if ring.written()? > self.at {
                 continue;
             }
@@ -149,16 +149,16 @@ impl LogReader {
     }
 }
 
-/// The end of a log, at most so many bytes of it, and when it was written to last.
+/// The end of a log, at most this many bytes, and the time of the last write.
 pub fn end_of_log(path: &Path, most: u64) -> io::Result<(Vec<u8>, SystemTime)> {
     let mut file = open_log(path)?;
     let (length, mut written_at) = (file.metadata()?.len(), file.metadata()?.modified()?);
     let (mut ringed, mut room) = (Vec::new(), most);
-    // Before there is one, and after the worker has ended, the file has everything.
+    // Before the ring exists, and after the worker has ended, the file has everything.
     if let Ok(ring) = LogTail::open(&tail_path(path)) {
         let end = ring.written()?;
         let mut at = end - end.min(ring.half()).min(most);
-        // What the ring has lost lies between it and the file.
+        // The output that the ring has lost is between it and the file.
         room = if at > 0 { 0 } else { most - end };
         while at < end {
             let piece = ring.read(at, end - at)?;

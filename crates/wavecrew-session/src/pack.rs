@@ -1,8 +1,8 @@
-//! Many short texts in one file: making a file for each of them is what file systems are slow at.
+//! Many short texts in one file, because file systems are slow at creating many files.
 //!
-//! A folder has packs `short.1.pack`, `short.2.pack`, ... An entry is a line `== NAME LENGTH`, the text, and a newline;
-//! several share a write. Every run begins a pack of its own, so that an entry that a crash cut short ends its file; it is left out.
-//! Refuses to change an entry.
+//! A folder has packs `short.1.pack`, `short.2.pack`, ... An entry is a line `== NAME LENGTH`, the text, and
+//! a newline; several share a write. Every run begins a pack of its own, so that an entry that a crash cut
+//! short is the last of its file; readers skip it. Refuses to change an entry.
 
 use crate::atomic::PRIVATE;
 use crate::error::{IoContext, SessionError};
@@ -124,7 +124,7 @@ impl PackReader {
             if !path_of(&self.folder, self.number + 1).exists() {
                 return Ok(None);
             }
-            // Somebody has gone over to the next pack; what was added before that is in this one.
+            // There is a next pack; entries that were added before it are in this one.
             if let Some((entry, length)) = read_entry(file)? {
                 self.at += length;
                 return Ok(Some(entry));
@@ -155,7 +155,7 @@ fn read_entry(file: &mut BufReader<File>) -> io::Result<Option<(Entry, u64)>> {
 fn parse_head(line: &[u8]) -> Option<(String, u64)> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (name, length) = line.strip_prefix("== ")?.rsplit_once(' ')?;
-    // No file is so long; a number that is comes from elsewhere.
+    // No file is this long, so a larger number is invalid.
     let length = length.parse().ok().filter(|length| *length < u64::MAX)?;
     Some((name.to_owned(), length))
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of a project that holds everything wavecrew writes there.
+/// The folder for everything that wavecrew writes in a project.
 pub const WORKFLOW_FOLDER: &str = ".workflow";
 
 /// The paths of a project outside its session folders.
@@ -97,7 +97,7 @@ impl SessionPaths {
         self.join("context.md")
     }
 
-    // What the session is and what happened in it.
+    // The session and its history.
 
     pub fn session_json(&self) -> PathBuf {
         self.join("session.json")
@@ -111,7 +111,7 @@ impl SessionPaths {
         self.join(".lock")
     }
 
-    // What workers share.
+    // Files that workers share.
 
     pub fn discoveries_file(&self) -> PathBuf {
         self.join("discoveries.ndjson")
@@ -170,7 +170,7 @@ impl SessionPaths {
         self.worktrees_folder().join(task)
     }
 
-    // `.run`: what the programs of a run exchange.
+    // `.run`: files that the programs of a run exchange.
 
     pub fn run_folder(&self) -> PathBuf {
         self.join(".run")
@@ -257,12 +257,12 @@ impl SessionPaths {
         self.in_run(format!("{INBOX}{number:x}"))
     }
 
-    /// Where a worker may leave its result as a file.
+    /// Where a worker may write its result.
     pub fn result_file(&self, number: u32) -> PathBuf {
         self.inbox(number).join("result")
     }
 
-    /// Where a worker may leave the tokens it used and the service's answer to limits.
+    /// Where a worker may write its token usage and rate limits.
     pub fn usage_file(&self, number: u32) -> PathBuf {
         self.inbox(number).join("usage")
     }
@@ -272,12 +272,12 @@ impl SessionPaths {
         self.scratch_folder().join(format!("prompt-{number}"))
     }
 
-    /// A report that was handed in, in the worker's own folder.
+    /// A submitted report, in the worker's own folder.
     pub(crate) fn submitted_report(&self, number: u32, task: &str, attempt: u32) -> PathBuf {
         self.inbox(number).join(format!("{task}.{attempt}.report"))
     }
 
-    /// A report that was handed in, where no worker can write.
+    /// A submitted report, where no worker can write.
     pub fn report_file(&self, task: &str, attempt: u32) -> PathBuf {
         self.in_run(format!("{task}.{attempt}.report"))
     }
@@ -291,7 +291,7 @@ impl SessionPaths {
         self.in_run(format!("token-{number:x}"))
     }
 
-    /// What a check of a task gets from the report when it is too long for a variable.
+    /// The part of the report for a check of a task, if it is too long for a variable.
     pub fn check_input(&self, task: &str, name: &str) -> PathBuf {
         self.in_run(format!("check-{task}.{name}.json"))
     }
@@ -372,12 +372,12 @@ impl SessionPaths {
         self.join("analysis/coverage.svg")
     }
 
-    /// What the change under test does.
+    /// The behaviour diff of the change under test.
     pub fn what_changed(&self) -> PathBuf {
         self.join("analysis/what-changed.md")
     }
 
-    /// What the work of a task changed in the behaviour of the code.
+    /// The behaviour diff of a task's work.
     pub fn behaviour_diff(&self, task: &str) -> PathBuf {
         self.join(format!("analysis/behaviour-{task}.md"))
     }
@@ -406,7 +406,7 @@ impl SessionPaths {
         self.join("results/.measuring")
     }
 
-    /// A layer's tests when they were last checked and found honest.
+    /// A layer's tests as of the last check without a problem.
     pub fn checked_tests(&self, layer: &str) -> PathBuf {
         self.join("results/kept").join(layer)
     }
@@ -439,7 +439,7 @@ impl SessionPaths {
         self.join(format!("results/feedback-{layer}.md"))
     }
 
-    /// What one round of the loop was measured on. Its files lie as in the session folder.
+    /// The files that one round of the loop was measured on, in the same layout as in the session folder.
     #[must_use]
     pub fn round(&self, task: &str, attempt: u32) -> Self {
         Self::at(self.join(format!("rounds/{task}.{attempt}")))
@@ -451,12 +451,12 @@ impl SessionPaths {
     }
 }
 
-/// Whether workers leave their work in this folder of a session; its other folders are the engine's.
+/// Whether workers write their work into this folder of a session; the other folders belong to the engine.
 pub fn is_work_folder(name: &str) -> bool {
     !name.starts_with('.') && !COMMON_FOLDERS.contains(&name) && name != "builds" && name != WORKTREES
 }
 
-/// The name of the worktree that `path`, relative to the session folder, lies in.
+/// The name of the worktree that contains `path`, which is relative to the session folder.
 pub fn worktree_of(path: &str) -> Option<&str> {
     path.strip_prefix(WORKTREES)?.strip_prefix('/')?.split('/').next()
 }

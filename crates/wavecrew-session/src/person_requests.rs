@@ -1,5 +1,5 @@
-//! What a person asks of a running session from outside of its terminal: one small file each in `.run/requests`, which the
-//! coordinator reads in order and removes.
+//! Requests of a person to a running session from outside its terminal: one small file each in
+//! `.run/requests`, which the coordinator reads in order and removes.
 
 use crate::atomic;
 use crate::attempts::random_name;
@@ -11,7 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug, Default)]
 pub struct PersonRequest {
-    /// `pause`, `resume`, `cancel`, `cancel task`, `retry task`, `message`, or in words what was done already.
+    /// `pause`, `resume`, `cancel`, `cancel task`, `retry task`, `message`, or a description of something
+    /// that was already done.
     pub action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -41,7 +42,7 @@ impl PersonRequests {
         atomic::write_volatile(&self.folder.join(name), &text)
     }
 
-    /// Takes all requests away, in order. What is none is dropped.
+    /// Removes and returns all requests, in order. Invalid ones are dropped.
     pub fn take(&self) -> Vec<PersonRequest> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries
@@ -52,7 +53,7 @@ impl PersonRequests {
         let mut requests = Vec::new();
         for path in paths {
             let text = fs::read(&path);
-            // One that stays would be followed again and again.
+            // A request that stays would be executed again and again.
             if fs::remove_file(&path).is_ok() {
                 requests.extend(text.ok().and_then(|text| serde_json::from_slice(&text).ok()));
             }

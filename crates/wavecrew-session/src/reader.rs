@@ -78,7 +78,7 @@ impl SessionDir {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// What reports say about the session; `folder` is its path as the reader of the report sees it.
+    /// The facts for reports about the session; `folder` is its path as seen by the reader of the report.
     pub fn meta<'a>(&'a self, folder: &'a str, info: Option<&'a SessionInfo>) -> SessionMeta<'a> {
         let measured = self.measured_result();
         SessionMeta {
@@ -119,7 +119,7 @@ pub struct SessionView {
     pub events: usize,
     /// The process that runs the session now.
     pub holder: Option<Holder>,
-    /// What could not be read.
+    /// Problems of reading the session.
     pub problems: Vec<String>,
 }
 

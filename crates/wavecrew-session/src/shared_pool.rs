@@ -1,5 +1,5 @@
-//! What all runs of a user on this machine know of one account's service: a small file that they change in turns.
-//! It is a memory, not a record: a file that cannot be read is as good as none, and one that is removed is forgotten.
+//! The state of one account's service that all runs of a user on this machine share: a small file that they
+//! change in turns. It may be lost: a file that cannot be read, or that was removed, counts as empty.
 
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
@@ -14,9 +14,9 @@ use std::time::Duration;
 use wavecrew_core::pool::Pool;
 use wavecrew_core::time::Timestamp;
 
-/// A run that was not seen for so long has ended without a word.
+/// A run that did not update the file for this long was killed.
 const LEASE_TIME: Duration = Duration::from_secs(30);
-/// Whoever changes the file does so in far less time.
+/// Any change of the file takes far less time.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The file of one pool.
@@ -25,13 +25,13 @@ pub struct SharedPoolFile {
     path: PathBuf,
 }
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SharedPool {
     #[serde(flatten)]
     pub pool: Pool,
-    /// Runs that have workers in the pool, by a name that only they have.
+    /// Runs that have workers in the pool, by a unique name.
     pub runs: BTreeMap<String, RunLease>,
 }
 
@@ -52,7 +52,7 @@ impl SharedPool {
             .sum()
     }
 
-    /// Says how many workers this run has, and forgets runs that are gone.
+    /// Records how many workers this run has, and removes runs that have ended.
     pub fn record_workers(&mut self, me: &str, workers: usize, now: Timestamp) {
         self.runs.retain(|_, lease| now.since(lease.seen) < LEASE_TIME);
         if workers == 0 {
@@ -64,7 +64,7 @@ impl SharedPool {
 }
 
 impl SharedPoolFile {
-    /// The file of the pool of this name, which must do as a file name.
+    /// The file of the pool of this name, which must be a valid file name.
     pub fn in_folder(folder: &Path, pool: &str) -> Self {
         Self {
             path: folder.join(format!("{pool}.json")),
@@ -75,7 +75,7 @@ impl SharedPoolFile {
         &self.path
     }
 
-    /// Differs when the file was changed.
+    /// Changes when the file changes.
     pub fn version(&self) -> Option<(u64, i64, i64)> {
         let meta = fs::metadata(&self.path).ok()?;
         Some((meta.ino(), meta.mtime(), meta.mtime_nsec()))
@@ -86,7 +86,7 @@ impl SharedPoolFile {
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Changes the file while nobody else does. `None` when somebody else is at it for too long: try again later.
+    /// Changes the file under a lock. `None` if another process holds the lock for too long: try again later.
     pub fn update(&self, change: impl FnOnce(&mut SharedPool)) -> Result<Option<SharedPool>, SessionError> {
         let lock_path = self.path.with_extension("lock");
         let mut options = OpenOptions::new();

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// How long a writer waits for the others. Each of them needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A longer file is not read to its end, and then it is no JSON.
+/// A longer file is not read to its end, and so is not valid JSON.
 const MAX_READ: u64 = 8 << 20;
 
 #[derive(Clone, Debug)]

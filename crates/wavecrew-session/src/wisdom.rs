@@ -1,5 +1,4 @@
-//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of who wrote
-//! them.
+//! The four wisdom files: what a team learns across tasks, as Markdown bullets with the name of the author.
 
 use crate::error::{IoContext, SessionError};
 use crate::lines;

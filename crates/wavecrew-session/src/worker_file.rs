@@ -1,7 +1,7 @@
-//! Opens files in places that workers can write. A worker may put anything there under any name: a link to a file of the
-//! person, a pipe that nobody writes to, a device, a file of many gigabytes, a folder. Nothing of that may make the
-//! coordinator hang, follow, overwrite or run out of memory, so only regular files are opened, below a folder that the
-//! worker cannot replace, and only so much of them is read.
+//! Opens files in places that workers can write. A worker may put anything there under any name: a link to a
+//! file of the person, a pipe without a writer, a device, a file of many gigabytes, a folder. None of these
+//! may make the coordinator hang, follow a link, overwrite a file or run out of memory. So only regular files
+//! are opened, below a folder that the worker cannot replace, and only so much of them is read.
 
 use crate::error::{IoContext, SessionError};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
@@ -12,12 +12,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What is found under a name that a worker may have taken.
+/// What a name that a worker may have used refers to.
 #[derive(Debug)]
 pub enum Found<T> {
     Regular(T),
     Nothing,
-    /// Anything else. Nobody of ours puts such a thing there.
+    /// Anything else, which wavecrew never creates there.
     Foreign,
 }
 
@@ -30,7 +30,8 @@ impl<T> Found<T> {
     }
 }
 
-/// Opens `path`, whose last `below` components may be the worker's. Never waits, and follows no link among them.
+/// Opens `path`, whose last `below` components a worker may have made. Never waits, and follows no link among
+/// them.
 fn open(path: &Path, below: usize, flags: OFlags) -> io::Result<Found<File>> {
     let folder = path.ancestors().nth(below).unwrap_or(path);
     let name: PathBuf = path.strip_prefix(folder).unwrap_or(path).to_owned();
@@ -69,29 +70,30 @@ fn open_beneath(folder: &OwnedFd, name: &Path, flags: OFlags, mode: Mode) -> Res
         Mode::empty()
     };
     match openat2(folder, name, flags, mode_or_none, resolve) {
-        // A kernel before 5.6, or a filter of system calls: at least the last component is no link.
+        // The kernel is older than 5.6, or a filter refuses the system call: ensures at least that the last
+        // component is not a link.
         Err(Errno::NOSYS | Errno::PERM) => openat(folder, name, flags, mode),
         Err(Errno::AGAIN) => openat2(folder, name, flags, mode_or_none, resolve),
         opened => opened,
     }
 }
 
-/// Opens a regular file for reading; its name is the worker's, its folder is not.
+/// Opens a regular file for reading; the worker controls its name, but not its folder.
 pub fn open_read(path: &Path) -> io::Result<Found<File>> {
     open(path, 1, OFlags::RDONLY)
 }
 
-/// Opens a regular file for reading, of which the last `below` components may be the worker's.
+/// Opens a regular file for reading; a worker may have made the last `below` components of its path.
 pub fn open_read_below(path: &Path, below: usize) -> io::Result<Found<File>> {
     open(path, below, OFlags::RDONLY)
 }
 
-/// Opens a regular file for changes in place; its name is the worker's, its folder is not.
+/// Opens a regular file for changes in place; the worker controls its name, but not its folder.
 pub fn open_change(path: &Path) -> io::Result<Found<File>> {
     open(path, 1, OFlags::RDWR)
 }
 
-/// At most `limit` bytes of a regular file; the flag says whether there are more.
+/// At most `limit` bytes of a regular file; the flag is set if there are more.
 pub fn read_limited(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
     Ok(match open_read(path)? {
         Found::Regular(file) => {
@@ -106,7 +108,7 @@ pub fn read_limited(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)
     })
 }
 
-/// At most the last `limit` bytes of a regular file; the flag says whether something before them is left out.
+/// At most the last `limit` bytes of a regular file; the flag is set if there are more before them.
 pub fn read_end(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
     Ok(match open_read(path)? {
         Found::Regular(mut file) => {
@@ -121,7 +123,7 @@ pub fn read_end(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
     })
 }
 
-/// A file to append to, created if it is missing. What is no regular file is refused.
+/// A file to append to, created if it is missing. A path that is not a regular file is refused.
 pub fn open_append(path: &Path) -> Result<File, SessionError> {
     match open(path, 1, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE).context("open", path)? {
         Found::Regular(file) => Ok(file),
@@ -129,8 +131,8 @@ pub fn open_append(path: &Path) -> Result<File, SessionError> {
     }
 }
 
-/// A file to write from its start, created if it is missing. What stood there and is no regular file, or has a second
-/// name, is removed first.
+/// A file to write from its start, created if it is missing. A previous file that is not regular, or that has
+/// a second name, is removed first.
 pub fn create(path: &Path) -> Result<File, SessionError> {
     let file = open_own(path)?;
     if file.metadata().context("look at", path)?.len() > 0 {
@@ -139,7 +141,7 @@ pub fn create(path: &Path) -> Result<File, SessionError> {
     Ok(file)
 }
 
-/// The same with what is in the file.
+/// The same, with the content of the file.
 pub fn open_own(path: &Path) -> Result<File, SessionError> {
     for _ in 0..2 {
         let opened = open(path, 1, OFlags::RDWR | OFlags::CREATE).context("open", path)?;
@@ -156,7 +158,7 @@ pub fn remove_any(path: &Path) {
     if fs::remove_file(path).is_ok() || fs::remove_dir(path).is_ok() {
         return;
     }
-    // Once more: the first time there may have been too many open files.
+    // Tries again: the first time, too many files may have been open.
     if fs::remove_dir_all(path).is_err() {
         let _ = fs::remove_dir_all(path);
     }

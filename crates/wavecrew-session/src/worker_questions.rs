@@ -1,6 +1,6 @@
-//! Questions of workers on their way to the coordinator, and the answers on their way back: two small files for each in
-//! `.run/asks`, `{task}.{attempt}.{random}.ask` and the same with `.answer`. None of them outlives its worker. Who may ask is
-//! for [`Attempts`](crate::Attempts) to say.
+//! Questions of workers on their way to the coordinator, and the answers on their way back: two small files
+//! for each in `.run/asks`, `{task}.{attempt}.{random}.ask` and the same with `.answer`. None of them
+//! outlives its worker. [`Attempts`](crate::Attempts) decides who may ask.
 
 use crate::atomic;
 use crate::attempts::random_name;
@@ -17,11 +17,11 @@ const ANSWERED: &str = ".answer";
 /// Bytes of a question that are read.
 const MAX_READ: u64 = 1 << 20;
 
-/// What a worker wants to know.
+/// A worker's question.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct WorkerQuestion {
     pub question: String,
-    /// Answers that it can think of.
+    /// Suggested answers.
     #[serde(default)]
     pub options: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl WorkerQuestions {
         }
     }
 
-    /// The names of all questions without an answer. One that is just being asked comes the next time.
+    /// The names of all questions without an answer. One that is being written is found the next time.
     pub fn open(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -66,26 +66,26 @@ impl WorkerQuestions {
         names
     }
 
-    /// The question of this name; nothing for what is none.
+    /// The question of this name; `None` if it is not a question.
     pub fn read(&self, name: &str) -> Option<WorkerQuestion> {
         let found = read_limited(&self.path(name, ASKED), MAX_READ).ok()?;
         serde_json::from_slice(&found.regular()?.0).ok()
     }
 
-    /// The coordinator's side: answers, and takes the question away.
+    /// The coordinator's side: answers, and removes the question.
     pub fn answer(&self, name: &str, words: &str) -> Result<(), SessionError> {
         atomic::write_volatile(&self.path(name, ANSWERED), words.as_bytes())?;
         self.withdraw(name);
         Ok(())
     }
 
-    /// Takes the question away.
+    /// Removes the question.
     pub fn withdraw(&self, name: &str) {
-        // Nobody reads it any more either way.
+        // In both cases, it is no longer read.
         remove_any(&self.path(name, ASKED));
     }
 
-    /// Takes away everything of a worker that is gone.
+    /// Removes all files of a worker that has ended.
     pub fn forget(&self, name: &str) {
         self.withdraw(name);
         remove_any(&self.path(name, ANSWERED));
@@ -101,7 +101,7 @@ fn prefix(task: &str, attempt: u32) -> String {
     format!("{task}.{attempt}.")
 }
 
-/// Whether a question of this name is of this attempt.
+/// Whether a question of this name belongs to this attempt.
 pub fn belongs_to(name: &str, task: &str, attempt: u32) -> bool {
     let rest = name.strip_prefix(&prefix(task, attempt));
     rest.is_some_and(|rest| !rest.contains('.'))

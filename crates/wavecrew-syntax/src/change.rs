@@ -20,7 +20,7 @@ pub fn same_code(language: Grammar, before: &str, after: &str) -> bool {
     }
 }
 
-/// What runs, one token per line; `None` when the file is too deep to tell.
+/// The tokens that run, one per line; `None` if the file is nested too deeply.
 fn effective_tokens(language: Grammar, source: &str) -> Option<String> {
     let tree = language.parse(source);
     if is_deeper_than(tree.root_node(), DEEPEST) {
@@ -94,7 +94,7 @@ fn ends_block(node: Node<'_>) -> bool {
     )
 }
 
-/// Whether a statement does nothing: documentation, `pass`, a branch that is never taken.
+/// Whether a statement does nothing: documentation, `pass`, a branch that never runs.
 fn is_idle(node: Node<'_>, source: &str) -> bool {
     match node.kind() {
         "pass_statement" | "empty_statement" => true,
@@ -128,7 +128,7 @@ pub struct FunctionShape {
 pub enum BodyShape {
     /// Without statements, or without a result.
     Empty,
-    /// The same, and it says that it is not implemented.
+    /// The same, but it states that it is not implemented.
     Stub,
     /// Returns nothing but constants, which depend on its parameters at most by comparison with constants.
     Constants(Vec<String>),
@@ -176,7 +176,7 @@ fn function(node: Node<'_>, source: &str) -> Option<FunctionShape> {
         line: line_of(node.start_position()),
         fingerprint: xxh3_64(tokens.as_bytes()),
         body: match shape(function, body, source) {
-            BodyShape::Empty if says_unfinished(text(function, source)) => BodyShape::Stub,
+            BodyShape::Empty if is_unfinished(text(function, source)) => BodyShape::Stub,
             other => other,
         },
     })
@@ -276,18 +276,18 @@ fn has_parameters(function: Node<'_>, source: &str) -> bool {
     })
 }
 
-/// A statement that says that there is nothing yet.
+/// A statement that marks code as not implemented.
 fn is_stub(statement: Node<'_>, source: &str) -> bool {
     match statement.kind() {
         "return_statement" => children(statement)
             .first()
             .is_none_or(|value| ["None", "null", "undefined"].contains(&text(*value, source))),
-        "raise_statement" | "throw_statement" => says_unfinished(text(statement, source)),
+        "raise_statement" | "throw_statement" => is_unfinished(text(statement, source)),
         _ => false,
     }
 }
 
-fn says_unfinished(text: &str) -> bool {
+fn is_unfinished(text: &str) -> bool {
     let text = text.to_lowercase();
     [
         "notimplemented",

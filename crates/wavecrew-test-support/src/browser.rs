@@ -50,7 +50,7 @@ impl Browser {
         ];
         let options = json!({
             "pageLoadStrategy": "eager",
-            // Certificates of tests are signed by nobody.
+            // Certificates of tests are not signed by an authority.
             "acceptInsecureCerts": true,
             "goog:chromeOptions": {"args": args},
         });

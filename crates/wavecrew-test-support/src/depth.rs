@@ -38,7 +38,7 @@ pub fn seed() -> u64 {
 }
 
 /// All items at full depth; otherwise `n` of them, in their order. Prints which, unless nothing is left out.
-/// `name` says what is sampled: equal names select the same positions of equally long lists.
+/// `name` identifies what is sampled: equal names select the same positions of equally long lists.
 pub fn sample<T: Debug>(name: &str, items: impl IntoIterator<Item = T>, n: usize) -> Vec<T> {
     let items: Vec<T> = items.into_iter().collect();
     let total = items.len();

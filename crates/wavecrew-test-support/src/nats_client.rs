@@ -66,7 +66,7 @@ impl NatsClient {
         self.writer.write_all(&bytes).expect("it listens");
     }
 
-    /// Publishes a message and says whether the server refused it.
+    /// Publishes a message and returns whether the server refused it.
     pub fn is_refused(&mut self, message: &NatsMessage) -> bool {
         self.publish(message);
         let mut refused = false;

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Ports that a system gives to nobody by itself: a node that is started again finds its own still free.
+/// Ports that the system does not assign by itself, so that a restarted node finds its own still free.
 const PORTS: std::ops::Range<u16> = 10_000..32_000;
 /// The shell is the parent of the server. Its standard input ends with the test, and the server with it.
 const KEEPER: &str = r#""$@" >/dev/null 2>&1 & echo $!; read -r end; kill -9 $!; wait $!"#;

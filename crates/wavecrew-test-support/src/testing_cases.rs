@@ -1,7 +1,7 @@
 //! Workers of team Testing as data: the files in `truth/testing/`, one per framework, read into cases.
 //!
-//! A file begins with what all its cases share: the `framework`, the files of the project (`$ PATH`, the text on the
-//! following lines) and named pieces of text (`& NAME`). Each case says what its worker does:
+//! A file begins with what all its cases share: the `framework`, the files of the project (`$ PATH`, the text
+//! on the following lines) and named pieces of text (`& NAME`). Each case lists the actions of its worker:
 //!
 //! | line | meaning |
 //! | --- | --- |

@@ -1,7 +1,8 @@
 //! The suite of cheating and honest workers as data: the files in `truth/`, read into cases.
 //!
-//! A file begins with what all its cases share: `team`, `task` and `request`, the files of an honest worker (`@ PATH`,
-//! the text on the following lines) and the fields of its report (`! JSON`). Each case says in what it differs:
+//! A file begins with what all its cases share: `team`, `task` and `request`, the files of an honest worker
+//! (`@ PATH`, the text on the following lines) and the fields of its report (`! JSON`). Each case lists its
+//! differences:
 //!
 //! | line | meaning |
 //! | --- | --- |
@@ -74,7 +75,7 @@ pub fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// What a part of a suite file says, before it is applied to what all cases share.
+/// A part of a suite file, before it is applied to the parts that all cases share.
 #[derive(Default)]
 struct Part {
     files: Vec<(String, String)>,

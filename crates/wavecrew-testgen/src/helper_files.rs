@@ -16,7 +16,7 @@ macro_rules! source_files {
 }
 pub(crate) use source_files;
 
-/// Writes a helper into `package` below a new temporary folder, which is removed when the answer is dropped.
+/// Writes a helper into `package` below a new temporary folder, which is removed when the result is dropped.
 pub fn unpack(files: SourceFiles, package: impl AsRef<Path>) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
     let package = folder.path().join(package);

@@ -72,7 +72,8 @@ impl TimePlan {
         let wall = (left / turns).clamp(LEAST, left);
         Some(Share {
             budget: (wall / WALL_PER_SEARCH).clamp(LEAST_SEARCH.min(self.budget), self.budget),
-            // A module may use what is left when its turn is the last one; others leave time for those after them.
+            // The last module may use all the time that is left; earlier ones leave time for those after
+            // them.
             until: Some(now + if turns == 1 { left } else { (wall * 2).min(left) }),
         })
     }
@@ -94,7 +95,7 @@ pub fn ordered(request: &Request) -> Vec<(usize, &PathBuf)> {
     files
 }
 
-/// Whether the name of a module, or of a package around it, says that it is internal.
+/// Whether the name of a module, or of a package around it, marks it as internal.
 fn is_private(file: &Path) -> bool {
     let private = |name: &str| name.starts_with('_') && !name.starts_with("__");
     file.iter().any(|part| private(&part.to_string_lossy()))

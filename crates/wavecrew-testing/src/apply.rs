@@ -15,7 +15,7 @@ use crate::layer::{self, Kind, Placed};
 use crate::rounds;
 use crate::scope::Scope;
 
-/// A kept file where it is to be in the project.
+/// A kept file with its future place in the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFile {
     /// Relative to the project.
@@ -25,11 +25,11 @@ pub struct KeptFile {
     kind: Kind,
 }
 
-/// What would be written, and what is there already.
+/// The files to write, and those that exist already.
 #[derive(Debug, Default)]
 pub struct ApplyPlan {
     pub files: Vec<KeptFile>,
-    /// Same text, at a place where it would be written.
+    /// Files with the same text at a place where they would be written.
     pub there: Vec<KeptFile>,
 }
 
@@ -46,7 +46,7 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPl
                 .collect();
             let name = Path::new(layer.folder.file_name().unwrap_or_default());
             let from = layer::folder_of(framework, name);
-            // Helpers are found by their names: together with tests they keep a folder of their own.
+            // Tests import helpers by their names, so tests with helpers get a folder of their own.
             let own_folder = mine.iter().any(|file| file.kind == Kind::Helper)
                 || framework.framework.facts().test_folder != TestFolder::ByConvention;
             let to = if own_folder {
@@ -90,7 +90,7 @@ pub fn plan(session: &Path, project: &Path, scope: &Scope) -> io::Result<ApplyPl
     Ok(plan)
 }
 
-/// The wanted name, then with the layer in it, then with numbers.
+/// The original name, then the name with the layer in it, then with numbers.
 pub(crate) fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf> {
     let layer = layer.to_lowercase();
     let file = wanted
@@ -107,7 +107,7 @@ pub(crate) fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf>
                     .rfind('.')
                     .map_or((file.as_str(), ""), |at| file.split_at(at)),
             };
-            // Go knows tests by the end of their name.
+            // Go recognises test files by the end of their names.
             let (stem, end) = match stem.strip_suffix("_test") {
                 Some(before) => (before, format!("_test{end}")),
                 None => (stem, end.to_owned()),
@@ -120,7 +120,7 @@ pub(crate) fn names(wanted: &Path, layer: &str) -> impl Iterator<Item = PathBuf>
         .chain((2..1000).map(move |n| with(&format!("{layer}_{n}"))))
 }
 
-/// A folder of tests that goes elsewhere.
+/// A folder of tests that moves.
 struct Moved<'a> {
     project: &'a Path,
     from: &'a Path,
@@ -128,7 +128,7 @@ struct Moved<'a> {
 }
 
 impl Moved<'_> {
-    /// The text for the new place: relative paths to what does not move along are written anew.
+    /// The text for the new place: relative paths to files that do not move along are rewritten.
     fn text(&self, was: &Path, is: &Path, source: &str) -> String {
         if self.from == self.to || Language::of(was) != Some(Language::JavaScript) {
             return source.to_owned();
@@ -174,7 +174,7 @@ impl Moved<'_> {
     }
 }
 
-/// Whether an import of this path finds something.
+/// Whether an import of this path finds a file.
 fn is_module(path: &Path) -> bool {
     let endings = [
         "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "json", "vue", "svelte",
@@ -184,7 +184,7 @@ fn is_module(path: &Path) -> bool {
         name.push(format!(".{ending}"));
         PathBuf::from(name).is_file()
     };
-    // TypeScript names the file that it will become.
+    // TypeScript imports name the compiled file.
     let source = |ending: &str| path.extension().is_some() && path.with_extension(ending).is_file();
     path.exists() || endings.iter().any(|ending| with(ending) || source(ending))
 }
@@ -228,7 +228,7 @@ impl ApplyPlan {
         out
     }
 
-    /// Writes the files. Skips those that have appeared meanwhile, removes them from the plan, and returns them.
+    /// Writes the files. Skips files that exist by now, removes them from the plan, and returns them.
     pub fn write(&mut self, project: &Path) -> io::Result<Vec<PathBuf>> {
         let mut skipped = Vec::new();
         for file in &self.files {
@@ -248,7 +248,7 @@ impl ApplyPlan {
         Ok(skipped)
     }
 
-    /// Runs the new files where they are now, and then together with those that were there before.
+    /// Runs the new files in their new places, and then together with earlier ones.
     pub fn measure(
         &self,
         project: &Path,

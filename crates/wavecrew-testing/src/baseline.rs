@@ -1,4 +1,5 @@
-//! The outcome of the project's own tests before any worker changed anything, and which tests fail since then.
+//! The outcome of the project's own tests before any worker changed anything, and tests that have failed
+//! since.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,11 +41,11 @@ pub struct FrameworkBaseline {
 #[serde(rename_all = "snake_case")]
 pub enum SuiteResult {
     Measurement(Measurement),
-    /// Why it could not run, and what helps.
+    /// Why it could not run, and how to fix it.
     Error {
         message: String,
         help: String,
-        /// Whether the framework itself cannot run, whatever the tests are.
+        /// Whether the framework itself cannot run, independent of the tests.
         #[serde(default)]
         not_installed: bool,
     },
@@ -53,8 +54,8 @@ pub enum SuiteResult {
 /// From this many test files on, a small scope needs only the tests that name its files.
 const LARGE_SUITE: usize = 20;
 
-/// Runs the tests of one framework. In a large suite those that the scope affects, if they are much fewer; also when the
-/// whole suite takes too long.
+/// Runs the tests of one framework. Runs only the tests that the scope affects if the suite is large and they
+/// are much fewer, or if the whole suite takes too long.
 fn measure_suite(
     environment: &TestEnvironment,
     framework: &FrameworkInScope,
@@ -146,7 +147,7 @@ impl Baseline {
         })
     }
 
-    /// Why no test can run in this project, whatever it is, and what helps.
+    /// Why no test can run in this project, and how to fix it.
     pub fn why_nothing_runs(&self) -> Option<(&str, &str)> {
         let mut first = None;
         for suite in &self.suites {
@@ -197,7 +198,7 @@ impl Baseline {
         })
     }
 
-    /// Files in scope as the existing tests cover them.
+    /// The files in scope, with their coverage by the existing tests.
     pub fn coverage(&self) -> Vec<FileCoverage> {
         self.measurements()
             .flat_map(|(_, found)| found.coverage.files().to_vec())
@@ -261,7 +262,7 @@ impl Baseline {
             .map_or(&[], |suite| &suite.files)
     }
 
-    /// Tests that passed before and do not now.
+    /// Tests that passed in the baseline and do not pass now.
     pub fn newly_red(&self, framework: &FrameworkInScope, now: &Measurement) -> Vec<TestId> {
         let Some((_, before)) = self.measurements().find(|(suite, _)| suite.is_of(framework)) else {
             return Vec::new();

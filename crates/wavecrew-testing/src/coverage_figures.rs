@@ -23,7 +23,7 @@ fn decimals(ratio: Ratio, scale: u128) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-/// The lines that a set of files has covered, but for those that the project leaves out.
+/// The covered lines of a set of files, except files that the project excludes.
 pub fn lines<'a>(files: impl IntoIterator<Item = &'a FileCoverage>) -> Ratio {
     files
         .into_iter()
@@ -31,7 +31,7 @@ pub fn lines<'a>(files: impl IntoIterator<Item = &'a FileCoverage>) -> Ratio {
         .fold(Ratio::default(), |sum, file| sum + file.lines)
 }
 
-/// What two runs cover together. Files by their path; one that only one run knows stays as it is.
+/// The combined coverage of two runs, by file. A file that only one run has stays as it is.
 pub fn together(a: &[FileCoverage], b: &[FileCoverage]) -> Vec<FileCoverage> {
     let mut all: Vec<FileCoverage> = a.to_vec();
     for other in b {
@@ -44,7 +44,7 @@ pub fn together(a: &[FileCoverage], b: &[FileCoverage]) -> Vec<FileCoverage> {
 }
 
 fn join(file: &mut FileCoverage, other: &FileCoverage) {
-    // A count of the tool's goes before an estimate.
+    // A count of the tool is preferred to an estimate.
     if file.status != CoverageStatus::Measured || other.status != CoverageStatus::Measured {
         if other.status == CoverageStatus::Measured {
             *file = other.clone();

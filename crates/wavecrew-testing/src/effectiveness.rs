@@ -1,8 +1,9 @@
-//! Whether a suite would notice a fault: the share of mutants that its tests kill, compared with what the session asks for.
+//! Whether a suite detects faults: the share of mutants that its tests kill, compared with the share that the
+//! session requires.
 
 use crate::result::RunResult;
 
-/// A suite that misses one of fewer mutants may have met one that changes nothing.
+/// With fewer mutants, a single survivor may be a mutant without an effect.
 const ENOUGH_MUTANTS: u64 = 4;
 
 #[derive(Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use wavecrew_session::SessionPaths;
 const MESSAGE: usize = 1500;
 /// Characters of one test's source.
 const SOURCE: usize = 1500;
-/// Lines of source around what is uncovered.
+/// Lines of source around uncovered lines.
 const AROUND: u32 = 2;
 const FAILURES: usize = 12;
 const UNCOVERED_LINES: usize = 250;
@@ -106,8 +106,8 @@ fn redundant(text: &mut String, result: &RunResult) {
         return;
     }
     text.push_str(
-        "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. Have them check something \
-         else, or delete them:\n\n",
+        "\n## Tests that add nothing\n\nOther tests run the same code and kill the same mutants, so these are dropped. \
+         Make them check something else, or delete them:\n\n",
     );
     for test in result.redundant() {
         text.push_str(&format!("- `{}`\n", test.id));
@@ -208,7 +208,7 @@ fn survivors(text: &mut String, result: &RunResult, min_effectiveness: u8) {
     }
 }
 
-/// What earlier rounds came to.
+/// The results of earlier rounds.
 fn history(text: &mut String, case: &Case<'_>) {
     let mut lines = String::new();
     let history = rounds::history(case.session, case.layer, case.task, case.attempt);
@@ -228,7 +228,7 @@ fn history(text: &mut String, case: &Case<'_>) {
     }
 }
 
-/// A block that its content cannot end.
+/// A code block whose fence does not occur in its content.
 fn fenced(language: &str, content: &str) -> String {
     let mut fence = "```".to_owned();
     while content.contains(&fence) {
@@ -237,7 +237,7 @@ fn fenced(language: &str, content: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}\n", content.trim_end())
 }
 
-/// Beginning and end of a long text: frameworks say what is wrong at one or the other.
+/// Beginning and end of a long text: frameworks print the cause at one of them.
 fn cut(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();

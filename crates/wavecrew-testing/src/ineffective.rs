@@ -1,4 +1,4 @@
-//! Tests whose outcome does not depend on what the code does: control mutants show them. Selects none itself.
+//! Uses control mutants to find tests whose outcome does not depend on what the code does. Drops none itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -56,7 +56,7 @@ fn units_without_kill<'u>(
     trials: &Trials,
     functions: impl Fn(&str) -> BTreeSet<u32>,
 ) -> Vec<&'u TestCoverage> {
-    // Files for which both controls gave an answer for each test.
+    // Files for which both control mutants gave a result for each test.
     let answered = |file: &str| {
         let is = |wanted: MutantKind| {
             trials.controls.iter().any(|(kind, trial)| {
@@ -167,7 +167,7 @@ mod unit_tests {
             found.iter().map(|unit| unit.tests[0].name.clone()).collect()
         };
         assert_eq!(without(&trials), ["vacuous"]);
-        // Without an answer nothing is certain.
+        // Without a result, nothing is certain.
         trials.controls.pop();
         assert_eq!(without(&trials), Vec::<String>::new());
     }

@@ -31,7 +31,7 @@ pub enum Kind {
     Helper,
 }
 
-/// Stands in a layer's folder in place of tests, when the project's own tests show all that new ones would.
+/// A file in a layer's folder in place of tests, if the project's own tests cover all that new ones would.
 pub const NOTHING_NEW: &str = "nothing-new.md";
 
 /// Whether a file holds tests that show suspected defects. Frameworks do not collect it, and it stays in the session.
@@ -112,8 +112,9 @@ pub fn folder_of(framework: &FrameworkInScope, layer: &Path) -> PathBuf {
     }
 }
 
-/// Which framework a file is for, and its path below that framework's part of the layer. In a project of several roots
-/// the files of each lie below its path; what lies elsewhere is for the first framework of its language.
+/// Which framework a file is for, and its path below that framework's part of the layer. In a project with
+/// several roots, the files of each are below its path; other files belong to the first framework of their
+/// language.
 fn owner<'a>(scope: &Scope, file: &'a Path) -> Option<(usize, &'a Path)> {
     let language = Language::of(file);
     let speaks = |framework: &FrameworkInScope| {
@@ -166,7 +167,7 @@ pub struct Overlay(Vec<PathBuf>);
 impl Drop for Overlay {
     fn drop(&mut self) {
         for file in &self.0 {
-            // A file that stays is removed when the environment is opened next.
+            // A file that cannot be removed now is removed when the environment is opened next.
             let _ = fs::remove_file(file);
         }
     }

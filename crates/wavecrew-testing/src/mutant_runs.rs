@@ -20,9 +20,9 @@ use crate::scope::FrameworkInScope;
 #[derive(Debug, Default)]
 pub struct Trials {
     pub tried: Vec<Trial>,
-    /// Mutants that there was no time for.
+    /// Mutants that were not tried for lack of time.
     pub untried: usize,
-    /// Control mutants, whose outcome shows whether a test looks at what the code does.
+    /// Control mutants, whose outcome shows whether a test depends on the code.
     pub controls: Vec<(MutantKind, Trial)>,
     /// Lines by file of the project that ran only outside their module.
     pub foreign: BTreeMap<String, BTreeSet<u32>>,
@@ -30,7 +30,7 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// Leaves some tests out of account: what only they killed has survived.
+    /// Ignores some tests: mutants that only they killed count as survivors.
     pub fn forget(&mut self, tests: &BTreeSet<&TestId>) {
         for trial in &mut self.tried {
             if let MutantFate::KilledBy(by) = &mut trial.fate {
@@ -43,7 +43,7 @@ impl Trials {
     }
 }
 
-/// The files whose control mutants are tried, where a warm process runs them and where each needs a run of its own.
+/// How many files get control mutants, if a warm process runs them and if each needs a run of its own.
 const WARM_CONTROLS: usize = 8;
 const CONTROLS: usize = 2;
 
@@ -71,7 +71,7 @@ pub struct Effort {
     pub until: Instant,
 }
 
-/// A layer's tests of one framework, by what the framework calls them.
+/// A layer's tests of one framework, by their names in the framework.
 struct FrameworkTests<'a> {
     framework: &'a FrameworkInScope,
     files: Vec<PathBuf>,
@@ -81,8 +81,8 @@ struct FrameworkTests<'a> {
 }
 
 impl TestEnvironment {
-    /// What each passing test covers, one by one where that costs at most `most` runs, each of them within `limit`. Omits
-    /// tests of frameworks that do not report it.
+    /// The coverage of each passing test, measured one by one if that takes at most `most` runs, each within
+    /// `limit`. Omits tests of frameworks that do not report it.
     pub fn coverage_by_test(
         &self,
         layer: &str,

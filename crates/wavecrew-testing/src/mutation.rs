@@ -93,7 +93,7 @@ pub fn check(
     let targets = targets(environment, kept, &candidates, &budget);
     let effort = Effort {
         per_file: (budget.mutants / targets.len().max(1)).max(1),
-        // From here on: what it takes to know the coverage of single tests must not cost the mutants.
+        // The time starts here: measuring the coverage of single tests must not use up the time for mutants.
         until: {
             environment.progress.limit(budget.time);
             Instant::now() + budget.time
@@ -208,7 +208,7 @@ fn covering_nothing_new(units: Vec<TestCoverage>) -> Vec<TestCoverage> {
 /// Of these candidates, the tests that kill no mutant that another test does not kill.
 fn killing_nothing_new(candidates: &[TestCoverage], trials: &Trials) -> Vec<TestId> {
     let ids: BTreeSet<&TestId> = candidates.iter().flat_map(|unit| &unit.tests).collect();
-    let noticed: Vec<&[TestId]> = trials
+    let killers: Vec<&[TestId]> = trials
         .tried
         .iter()
         .filter_map(|trial| match &trial.fate {
@@ -216,21 +216,21 @@ fn killing_nothing_new(candidates: &[TestCoverage], trials: &Trials) -> Vec<Test
             MutantFate::Survived | MutantFate::Killed => None,
         })
         .collect();
-    // MutantFate by tests that are kept anyway.
-    let mut taken: Vec<bool> = noticed
+    // Killed by tests that are kept anyway.
+    let mut killed: Vec<bool> = killers
         .iter()
         .map(|by| by.iter().any(|test| !ids.contains(test)))
         .collect();
     let mut nothing = Vec::new();
     for unit in candidates {
         let by_it = |by: &&[TestId]| by.iter().any(|test| unit.tests.contains(test));
-        let own = (0..noticed.len()).any(|n| !taken[n] && by_it(&noticed[n]));
+        let own = (0..killers.len()).any(|n| !killed[n] && by_it(&killers[n]));
         if !own {
             nothing.extend(unit.tests.iter().cloned());
             continue;
         }
-        for (n, by) in noticed.iter().enumerate() {
-            taken[n] |= by_it(by);
+        for (n, by) in killers.iter().enumerate() {
+            killed[n] |= by_it(by);
         }
     }
     nothing
@@ -240,7 +240,7 @@ fn undecided(tests: &[TestId]) -> Option<Note> {
     let names: Vec<String> = tests.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| Note {
         what: format!(
-            "kept although they run nothing that others do not; there was no time to see which mutants they kill: {}",
+            "kept although they add no coverage, because there was no time to try which mutants they kill: {}",
             listed(&names)
         ),
         fix: Some("--mutation full".to_owned()),
@@ -298,7 +298,7 @@ fn targets(
             };
             let lines = match lines.get(path.as_str()) {
                 Some(lines) => lines.iter().copied().collect(),
-                // It covers only what loading the code runs.
+                // The test covers only lines that run when the code is loaded.
                 None if lines.is_empty() => target.lines.clone(),
                 None => continue,
             };
@@ -311,7 +311,7 @@ fn targets(
     targets
 }
 
-/// All lines but those that no test ran; `None` when nothing ran.
+/// All lines except those that no test ran; `None` if nothing ran.
 fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet> {
     if file.status != CoverageStatus::Measured || file.lines.covered == 0 {
         return None;
@@ -352,7 +352,7 @@ mod unit_tests {
         }
     }
 
-    fn trials(noticed: &[&[&str]]) -> Trials {
+    fn trials(killers: &[&[&str]]) -> Trials {
         let trial = |by: &&[&str]| Trial {
             file: "a.py".to_owned(),
             line: 1,
@@ -364,7 +364,7 @@ mod unit_tests {
             },
         };
         Trials {
-            tried: noticed.iter().map(trial).collect(),
+            tried: killers.iter().map(trial).collect(),
             ..Trials::default()
         }
     }
@@ -383,8 +383,8 @@ mod unit_tests {
             .map(|unit| unit.tests[0].name.as_str())
             .collect();
         assert_eq!(names, ["same", "other value", "elsewhere"]);
-        let left = |noticed: &[&[&str]]| -> Vec<String> {
-            let left = killing_nothing_new(&candidates, &trials(noticed));
+        let left = |killers: &[&[&str]]| -> Vec<String> {
+            let left = killing_nothing_new(&candidates, &trials(killers));
             left.into_iter().map(|id| id.name).collect()
         };
         assert_eq!(left(&[]), ["same", "other value", "elsewhere"]);

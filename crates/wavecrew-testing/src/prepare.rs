@@ -12,11 +12,11 @@ use crate::scope::{
 use crate::targets::{TargetError, targets};
 use wavecrew_measure::framework::MissingTool;
 
-/// Files that a request names before it refers to `scope.json`.
+/// How many files a request names before it refers to `scope.json`.
 const MAX_NAMED: usize = 40;
 const RUN_SECONDS: u64 = 300;
 
-/// What a person asks for.
+/// The options that a person set.
 #[derive(Debug, Clone, Default)]
 pub struct Options<'a> {
     pub request: ScopeRequest<'a>,
@@ -61,9 +61,9 @@ impl PrepareError {
 pub struct Prepared {
     pub found: FilesInScope,
     pub scope: Scope,
-    /// `None` when there is nothing to count.
+    /// `None` if there is nothing to count.
     pub size: Option<ChangeSize>,
-    /// What has to be installed before any test can run, as far as files show.
+    /// What must be installed before any test can run, judging by the project's files.
     pub missing: Option<MissingTool>,
 }
 

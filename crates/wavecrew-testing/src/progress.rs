@@ -1,5 +1,5 @@
-//! Shows how far a long step is: `baseline 120/480 tests · 1m 20s, about 4m 00s left`. Writes to standard error, because standard
-//! output of a check carries its report.
+//! Shows the progress of a long step: `baseline 120/480 tests · 1m 20s, about 4m 00s left`. Writes to
+//! standard error, because standard output of a check carries its report.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
@@ -11,11 +11,11 @@ use wavecrew_measure::run::progress::{OnProgress, Progress, Unit};
 /// Where progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressOutput {
-    /// A line for each change, for whoever reads the output.
+    /// A line for each change, for a program that reads the output.
     Lines,
     /// A line now and then, for a log.
     Log,
-    /// One line of a terminal, drawn over.
+    /// One line of a terminal, redrawn.
     Terminal,
     None,
 }
@@ -35,7 +35,7 @@ struct Step {
     name: String,
     started: Instant,
     shown: Option<Instant>,
-    /// It ends after this time, however far it is.
+    /// The step ends after this time, finished or not.
     limit: Option<Duration>,
 }
 
@@ -101,7 +101,7 @@ impl StepProgress {
         }
     }
 
-    /// Leaves nothing on a terminal.
+    /// Clears the line on a terminal.
     pub fn end(&self) {
         if self.output == ProgressOutput::Terminal {
             draw("");
@@ -110,7 +110,7 @@ impl StepProgress {
 }
 
 fn draw(text: &str) {
-    // A terminal that is gone needs no progress.
+    // A closed terminal needs no progress.
     let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
 }
 

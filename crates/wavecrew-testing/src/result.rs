@@ -16,7 +16,7 @@ use crate::select::{DropReason, Dropped};
 pub struct RunResult {
     pub layer: String,
     pub task: String,
-    /// Which run of the row this is, and so which round of the loop.
+    /// The number of the row's run, which is also the round of the loop.
     pub attempt: u32,
     /// Of the kept tests, as in the row.
     pub pass_rate: String,
@@ -91,7 +91,7 @@ impl RunResult {
             .filter(|test| test.why == DropReason::AddsNothing)
     }
 
-    /// Tests that something is wrong with.
+    /// Tests with a problem.
     pub fn faulty(&self) -> impl Iterator<Item = &Dropped> {
         self.dropped
             .iter()

@@ -15,7 +15,7 @@ use crate::sealed;
 use crate::select::Dropped;
 use wavecrew_session::SessionPaths;
 
-/// The layer's tests as of the last check that found nothing wrong with them.
+/// The layer's tests as of the last check that found no problem.
 pub fn checked_tests(session: &Path, layer: &str) -> PathBuf {
     SessionPaths::at(session).checked_tests(layer)
 }
@@ -57,7 +57,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(part, path)
 }
 
-/// Makes `to` hold the files of `from` and nothing else.
+/// Makes `to` contain exactly the files of `from`.
 pub fn mirror(from: &Path, to: &Path) -> io::Result<()> {
     let files = layer::files(from)?;
     fs::create_dir_all(to)?;

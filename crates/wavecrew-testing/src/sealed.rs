@@ -1,6 +1,7 @@
-//! The facts that checks rely on, kept where no worker has to write: fingerprints and copies of the scope, the list of the
-//! project's files, the baseline, results and checked tests, in the user's state folder. A worker that changes one of them
-//! in the session is found, and the change undone. Sessions without such a record are taken as they are.
+//! The facts that checks rely on, stored where no worker needs to write: fingerprints and copies of the
+//! scope, the list of the project's files, the baseline, results and checked tests, in the user's state
+//! folder. If a worker changes one of them in the session, the change is detected and undone. Sessions
+//! without such a record are used as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -49,13 +50,13 @@ impl Place {
     }
 }
 
-/// Writes a fact, as a whole or not at all, and seals it.
+/// Writes a fact atomically, and seals it.
 pub fn write(session: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_atomically(path, bytes)?;
     seal(session, path)
 }
 
-/// Makes what is at a path a fact: a file, or a folder of tests.
+/// Makes a file, or a folder of tests, a fact.
 pub fn seal(session: &Path, path: &Path) -> io::Result<()> {
     let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
         return Ok(());
@@ -70,7 +71,7 @@ pub fn seal(session: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The record of a session that has none yet: facts that are there already are taken as they are.
+/// Creates the record of a session that has none: existing facts are recorded as they are.
 fn first_record(place: &Place, session: &Path) -> io::Result<Record> {
     remove_stale_records(place);
     let mut record = Record {
@@ -83,7 +84,7 @@ fn first_record(place: &Place, session: &Path) -> io::Result<Record> {
     Ok(record)
 }
 
-/// Adds what a fact is now; false when there is nothing.
+/// Adds the current state of a fact; false if it does not exist.
 fn add(place: &Place, record: &mut Record, session: &Path, fact: &Path) -> io::Result<bool> {
     let path = session.join(fact);
     let Some(print) = fingerprint(&path)? else {
@@ -102,7 +103,7 @@ fn add(place: &Place, record: &mut Record, session: &Path, fact: &Path) -> io::R
     Ok(true)
 }
 
-/// A fact that is gone for good, because what it is about is removed.
+/// Removes a fact, because its subject was removed.
 pub fn forget(session: &Path, path: &Path) -> io::Result<()> {
     let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
         return Ok(());
@@ -128,7 +129,7 @@ pub fn discard(session: &Path) -> io::Result<()> {
     }
 }
 
-/// Facts of a session that something else than a check has changed, relative to the session. Undoes the changes.
+/// Facts of a session that were changed, but not by a check, relative to the session. Undoes the changes.
 pub fn restore_changed(session: &Path) -> io::Result<Vec<PathBuf>> {
     let Some((place, record)) = Place::of(session).and_then(|place| {
         let record = place.record()?;
@@ -163,7 +164,8 @@ pub fn restore_changed(session: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(changed)
 }
 
-/// The files and folders that checks rely on, relative to the session: known ones, and others that look like it.
+/// The files and folders that checks rely on, relative to the session: known ones, and others of the same
+/// form.
 fn facts(session: &Path, record: &Record) -> BTreeSet<PathBuf> {
     let paths = SessionPaths::relative();
     let mut facts: BTreeSet<PathBuf> = record.facts.keys().cloned().collect();
@@ -191,7 +193,7 @@ fn facts(session: &Path, record: &Record) -> BTreeSet<PathBuf> {
     facts
 }
 
-/// `None` for what is not there, and for a folder without files.
+/// `None` for a missing path, and for a folder without files.
 fn fingerprint(path: &Path) -> io::Result<Option<String>> {
     if path.is_dir() {
         let is_empty = crate::layer::files(path)?.is_empty();
@@ -214,7 +216,7 @@ fn remove_stale_records(place: &Place) {
     for entry in entries.into_iter().flatten().flatten() {
         let other = Place(entry.path());
         if other.record().is_none_or(|record| !record.session.exists()) {
-            // It is only clutter.
+            // A record that cannot be removed does no harm.
             let _ = fs::remove_dir_all(other.0);
         }
     }
@@ -246,7 +248,7 @@ mod unit_tests {
         fs::create_dir_all(session.join("results/kept/L1")).unwrap();
         let scope = session.join("scope.json");
         fs::write(&scope, "older").unwrap();
-        // A session without a record is taken as it is.
+        // A session without a record is used as it is.
         assert!(restore_changed(session).unwrap().is_empty());
         write(session, &scope, b"one").unwrap();
         write(session, &scope, b"two").unwrap();

@@ -40,7 +40,7 @@ pub enum DropReason {
     DoesNotParse,
     HoldsNoTest,
     AssertsNothing,
-    /// It keeps all others from running.
+    /// It prevents all others from running.
     Focused,
     /// It is marked as known to fail.
     ExpectedToFail,
@@ -49,7 +49,7 @@ pub enum DropReason {
     Flaky,
     /// It passes whatever the functions that it runs do.
     KillsNothing,
-    /// It fails when the source has another text and does the same.
+    /// It fails if the source has another text that does the same.
     ReadsSource,
     /// It passes, but covers no line and kills no mutant that the other tests do not.
     AddsNothing,
@@ -64,15 +64,17 @@ impl DropReason {
             Self::EndsRun => "hangs, or kills the process that runs it",
             Self::ChangesSource => "changes source while it runs",
             Self::DoesNotParse => "does not parse",
-            Self::HoldsNoTest => "holds no test",
+            Self::HoldsNoTest => "contains no test",
             Self::AssertsNothing => "asserts nothing that could fail",
-            Self::Focused => "keeps all others from running",
+            Self::Focused => "prevents all others from running",
             Self::ExpectedToFail => "is marked as expected to fail",
             Self::Skipped => "is skipped",
             Self::Flaky => "is flaky: it passes and fails on the same code",
-            Self::KillsNothing => "passes whatever the code that it runs does: it kills no mutant of it",
+            Self::KillsNothing => {
+                "passes whatever the code does: it kills no mutant of the code that it runs"
+            }
             Self::ReadsSource => {
-                "looks at the text of the source or at the measurement, not at what the code does"
+                "depends on the text of the source or on the measurement, not on what the code does"
             }
             Self::AddsNothing => "adds nothing to the other tests",
         }
@@ -110,8 +112,8 @@ pub fn dropped_tests(run: &LayerRun, again: &LayerRun) -> Vec<Dropped> {
     dropped
 }
 
-/// Copies a layer's folder without the dropped tests. Returns the tests that are lost with their file, because single
-/// tests could not be removed from it.
+/// Copies a layer's folder without the dropped tests. Returns the tests that are dropped with their file
+/// because single tests could not be removed from it.
 pub fn write_kept(from: &Path, to: &Path, dropped: &[Dropped], all: &[TestId]) -> io::Result<Vec<TestId>> {
     rounds::make_empty(to)?;
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -134,7 +136,7 @@ pub fn write_kept(from: &Path, to: &Path, dropped: &[Dropped], all: &[TestId]) -
             .iter()
             .filter(|id| id.file == shown && !names.contains(id.name.as_str()));
         let left: Vec<&TestId> = left.collect();
-        // No name stands for the whole file.
+        // A missing name means the whole file.
         if left.is_empty() || names.contains("") {
             continue;
         }
@@ -176,7 +178,7 @@ fn overlaps(a: &TestDefinition, b: &TestDefinition) -> bool {
     a.lines.first <= b.lines.last && b.lines.first <= a.lines.last
 }
 
-/// The shape that a reported name belongs to: itself, or a case of it.
+/// The shape that a reported name belongs to: the name is that of the shape, or of one of its cases.
 pub fn find<'s>(shapes: &'s [TestDefinition], name: &str) -> Option<&'s TestDefinition> {
     let plain = name.split_once('[').map_or(name, |(before, _)| before);
     shapes

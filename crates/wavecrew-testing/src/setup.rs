@@ -1,5 +1,5 @@
-//! What a session of team Testing gets before its first worker starts: a copy of the project, entries about it on the
-//! board, and the baseline. A session that was interrupted meanwhile gets the rest.
+//! Prepares a session of team testing before its first worker starts: a copy of the project, entries about it
+//! on the board, and the baseline. If it was interrupted, it continues with the missing steps.
 
 use std::collections::HashSet;
 use std::fs;
@@ -36,8 +36,8 @@ pub fn is_testing_session(session: &Path) -> bool {
     SessionPaths::at(session).scope_json().exists()
 }
 
-/// Makes the copies of the project, and puts what is known about it on the board. Returns whether the baseline has to be
-/// measured. `now` is the time of board entries.
+/// Makes the copies of the project, and adds entries about the project to the board. Returns whether the
+/// baseline has to be measured. `now` is the time of board entries.
 pub fn begin(project: &Path, dir: &SessionDir, now: &str) -> Result<bool, SetupError> {
     let session = dir.path();
     Snapshot::make(project, session)?;

@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Computes the result from what was measured so far; `None` when nothing was.
+    /// Computes the result from the measurements so far; `None` if there are none.
     pub fn of(session: &Path, scope: &Scope) -> io::Result<Option<Self>> {
         let data = Data::read(session, scope)?;
         if data.layers.is_empty() {

@@ -1,4 +1,5 @@
-//! Coverage targets of layers: those of the team, those that a person gives, and raising those of a finished session.
+//! Coverage targets of layers: those of the team, those that a person sets, and raising the targets of a
+//! finished session.
 
 use std::borrow::Cow;
 use std::io;

@@ -1,5 +1,5 @@
-//! Removes a test from the lines of a file without a trace: with the blank lines around it and the comment above it. Does
-//! not find where a test starts and ends.
+//! Removes a test from the lines of a file without a trace: with the blank lines around it and the comment
+//! above it. The caller finds where a test starts and ends.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub fn remove(lines: &mut Vec<String>, language: Grammar, statement: Range<usize
         if !suite {
             break;
         }
-        // A suite without tests is an error to some frameworks.
+        // For some frameworks, a suite without tests is an error.
         (start, end) = (opening, closing + 1);
         depth = indent(&lines[start]);
     }
@@ -36,7 +36,7 @@ pub fn remove(lines: &mut Vec<String>, language: Grammar, statement: Range<usize
         lines.truncate(before(lines, start).map_or(0, |last| last + 1));
         return;
     };
-    // The gap to what follows is that of the place: of the statements before, or of the end of the block.
+    // Keeps the gap that fits the place: that between the statements before, or that at the end of the block.
     if indent(&lines[next]) < depth {
         start = before(lines, start).map_or(0, |last| last + 1);
     } else {
@@ -73,7 +73,7 @@ fn code(lines: &[String], language: Grammar, mut among: impl Iterator<Item = usi
         .map(|at| &lines[at])
 }
 
-/// Where the comment of a statement begins. What stands at the top of a file is about the file.
+/// Where the comment of a statement begins. A comment at the top of a file is about the file.
 fn with_comment(lines: &[String], language: Grammar, start: usize) -> usize {
     let own = |&at: &usize| comment(language, &lines[at]) && indent(&lines[at]) == indent(&lines[start]);
     let first = (0..start).rev().take_while(own).last().unwrap_or(start);
@@ -95,7 +95,7 @@ fn closes_suite(lines: &[String], end: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// The text without the lines that hold `gone`, from the first to the last of them.
+    /// The text without the lines that contain `gone`, from the first to the last of them.
     fn without(language: Grammar, text: &str) -> String {
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
         let marked: Vec<usize> = (0..lines.len())

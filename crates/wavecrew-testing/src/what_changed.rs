@@ -1,5 +1,5 @@
-//! What the change under test does: a comparison of the files in scope with the version before it. Its document is part
-//! of the quality report, and its tests come first.
+//! The behaviour diff of the change under test: compares the files in scope with the version before the
+//! change. Its document is part of the quality report, and its tests come first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::layer::folder_of;
 use crate::scope::{Base, FrameworkInScope, Scope};
 use crate::snapshot::Snapshot;
 
-/// Compares the files in scope with the version before the change, and writes the document. Returns tests that fail on the
-/// old version, if they are wanted for a layer, with their paths below its folder. Nothing without an old version, or
-/// without code that can be compared.
+/// Compares the files in scope with the version before the change, and writes the document. Returns tests
+/// that fail on the old version, if tests of a layer are requested, with their paths below its folder.
+/// Nothing without an old version, or without code that can be compared.
 pub fn compare_with_base(
     session: &Path,
     scope: &Scope,
@@ -66,7 +66,7 @@ pub fn compare_with_base(
     if report.calls > 0 || !report.interface.is_empty() {
         let path = SessionPaths::at(session).what_changed();
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-        // The report does without it.
+        // The report is written without it.
         let _ = folder.and_then(|()| fs::write(&path, render::markdown_body(&report)));
     }
     tests
@@ -75,9 +75,9 @@ pub fn compare_with_base(
         .collect()
 }
 
-/// Where the tests of a framework lie.
+/// The location of a framework's tests.
 struct Place {
-    /// In the repository, when they run.
+    /// The folder in the repository in which they run.
     folder: TestFolder,
     /// Below the folder of the layer.
     in_layer: PathBuf,
@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-/// A test with its path below the folder of the layer. Imports of one that names its folder fit only there.
+/// A test with its path below the folder of the layer. If it names its folder, its imports work only there.
 fn in_layer(test: TestFile, places: &[Place]) -> Option<TestFile> {
     let name = Path::new(&test.name);
     let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());

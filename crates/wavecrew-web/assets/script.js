@@ -211,7 +211,7 @@
   function dress(el) {
     for (const s of el.querySelectorAll("[data-scroll=end]")) if (!s.dataset.seen) { s.dataset.seen = "1"; if (!s.scrollTop) s.scrollTop = s.scrollHeight; }
     for (const b of el.querySelectorAll("[data-notify]")) b.hidden = !("Notification" in window) || Notification.permission !== "default";
-    if (el.querySelector("#board-cards") || el.id === "board-cards") edgesSoon();
+    if (el.querySelector("#board-cards") || el.closest?.("#board-cards")) edgesSoon();
     clock();
   }
   dress(document);

@@ -1,4 +1,4 @@
-//! Follows sessions while they grow: the ledger of now, and the events it was folded from.
+//! Follows sessions while they grow: keeps the current ledger, and the events that it was computed from.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +18,7 @@ pub struct Followed {
     pub ledger: Ledger,
     pub events: Vec<Event>,
     pub holder: Option<Holder>,
-    /// What could not be read.
+    /// Problems of reading the session.
     pub problems: Vec<String>,
     tail: JournalTail,
     damaged: bool,
@@ -48,11 +48,11 @@ impl Followed {
                 false
             }
             Err(error) => {
-                // The events before the damage are better than the table alone.
+                // The events before the damage show more than the table alone.
                 if let Ok(read) = dir.read_ledger(Arc::clone(&ledger.team), &events) {
                     ledger = read;
                     problems.push(format!(
-                        "the journal is read up to event {}; what came after cannot be read",
+                        "the journal is read up to event {}; later events cannot be read",
                         events.len()
                     ));
                 } else if problems.is_empty() {
@@ -74,16 +74,17 @@ impl Followed {
         })
     }
 
-    /// Reads what was added.
+    /// Reads new events.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
         let holder = self.dir.holder().unwrap_or_default();
-        // The state of open attempts depends on whether it runs. What a running session lacks may just be being made.
+        // The state of open attempts depends on whether the session runs. Files that a running session lacks
+        // may be about to be created.
         if holder.is_some() != self.holder.is_some() || (self.damaged && holder.is_some()) {
             *self = Self::open(self.dir.clone())?;
             return Ok(());
         }
         self.holder = holder;
-        // Another process may archive or cancel it without being seen as its holder.
+        // Another process may archive or cancel the session without showing up as its holder.
         let info_written = written(&self.dir);
         if info_written != self.info_written
             && let Ok(info) = self.dir.read_info()
@@ -150,7 +151,7 @@ impl Followers {
     pub fn get(&self, id: &str) -> Result<Arc<Mutex<Followed>>, SessionError> {
         let known = lock(&self.open).get(id).cloned();
         if let Some(known) = known {
-            // A folder that was removed is not a session any more.
+            // A removed folder is no longer a session.
             SessionDir::open(&self.project, id)?;
             lock(&known).refresh()?;
             return Ok(known);
@@ -165,7 +166,7 @@ impl Followers {
     }
 }
 
-/// A page that failed in the middle must not make every later page fail.
+/// A panic while one page is made must not make every later page fail.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

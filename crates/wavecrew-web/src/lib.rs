@@ -1,8 +1,8 @@
 //! wavecrew in the browser: a live dashboard on this machine, and a one-file report. HTML is one more projection of the
 //! journal: everything here is rendered from the readers of `wavecrew-session` and the ledger of `wavecrew-core`.
 //!
-//! Changes nothing itself: what a person does in the browser goes through [`Person`], which the command line implements
-//! with its own commands.
+//! Changes nothing itself: actions of a person in the browser go through [`Person`], which the command line
+//! implements with its own commands.
 
 mod follow;
 mod page;
@@ -19,7 +19,7 @@ use wavecrew_session::SessionDir;
 
 /// What a person can do to a session from the browser. Each call may block.
 pub trait Person: Send + Sync {
-    /// Does it; returns what happened in one line.
+    /// Performs the action; returns its result in one line.
     fn act(&self, dir: &SessionDir, act: Act) -> Result<String, Refusal>;
 }
 
@@ -29,7 +29,7 @@ pub enum Act {
     Resume,
     Cancel,
     CancelTask(String),
-    /// Without a task, all that failed.
+    /// Retries the task, or all failed tasks if none is given.
     Retry(Option<String>),
     /// A message to the worker of a task.
     Tell {

@@ -14,7 +14,7 @@ use wavecrew_session::{SessionDir, SessionError};
 const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str = include_str!("../assets/script.js");
 
-/// Tasks with a section of their own; of larger plans, those that failed come first.
+/// How many tasks get a section of their own; in larger plans, failed tasks come first.
 const TASKS: usize = 2000;
 /// Tasks whose evidence and conversation are in the file.
 const DETAILED: usize = 400;
@@ -37,7 +37,7 @@ pub fn write_report(dir: SessionDir, out: &mut dyn Write) -> Result<(), ReportEr
 }
 
 fn write(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
-    // Only what has this word may run; the word is new in each file.
+    // A nonce: only elements that carry it may run. Each file has a new one.
     let word = format!("{:x}", shot.now.0 ^ u64::from(std::process::id()) << 20);
     let policy =
         format!("default-src 'none'; style-src 'nonce-{word}'; script-src 'nonce-{word}'; img-src data:");
@@ -90,7 +90,7 @@ fn write(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The tasks of the report; of many, those that failed first, then those with a result.
+/// The tasks of the report. If there are too many, failed tasks come first, then those with a result.
 fn chosen(shot: &Shot<'_>) -> Vec<TaskIx> {
     let mut tasks: Vec<TaskIx> = shot.ledger.plan().tasks().collect();
     if tasks.len() > DETAILED {

@@ -1,4 +1,4 @@
-//! What one page shows: a session at one moment, and the part of it that the reader asked for.
+//! What one page shows: a session at one moment, and the part of it that the reader requested.
 
 use crate::follow::Followed;
 use serde::{Deserialize, Serialize};
@@ -97,12 +97,12 @@ pub fn encode(text: &str) -> String {
     encoded
 }
 
-/// Where a page is read, which decides its links and controls.
+/// Where a page is shown; this decides its links and controls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Medium {
     /// In the browser, by somebody who may act.
     Full,
-    /// In the browser, by somebody who may only look.
+    /// In the browser, by somebody who may only read.
     ReadOnly,
     /// In a file.
     File,
@@ -127,7 +127,7 @@ pub struct Shot<'a> {
 }
 
 impl Shot<'_> {
-    /// Shows the session as the query asks for it.
+    /// The view of the session that the query requests.
     pub fn take<T>(
         followed: &Followed,
         query: &Query,

@@ -1,4 +1,5 @@
-//! Which agent plays which role: as flags say, else as the team or the project prefers, else the first one installed.
+//! Which agent does the tasks of which role: set by flags, else by the team or the project, else the first
+//! one installed.
 
 use crate::config::Config;
 use crate::exit::Failure;
@@ -15,8 +16,8 @@ use wavecrew_run::installed::{find, find_program, installed};
 use wavecrew_run::recording::PREFIX;
 use wavecrew_testing::offline_agent;
 
-/// The pipeline of a team's smallest changes, if the offline agent writes its tests: to that agent, the further layers of the
-/// larger pipelines are the same tests again.
+/// The pipeline of a team's smallest changes, if the offline agent writes its tests: in the further layers of
+/// the larger pipelines, that agent would write the same tests again.
 pub fn pipeline_for_offline(team: &Team, choice: &AgentChoice) -> Option<String> {
     let Some(Scope::Changes { steps, .. }) = &team.scope else {
         return None;
@@ -85,7 +86,7 @@ pub fn choose(
             }
         },
     };
-    // Empty where nobody needs it; given as nothing, it is a mistake.
+    // Empty if no agent is needed. An agent that is given as empty text is an error.
     let needed = Some(&default).filter(|name| agent.is_some() || !name.is_empty());
     for name in by_role.values().chain(needed) {
         check(name, &path)?;
@@ -110,7 +111,7 @@ pub fn choose(
     })
 }
 
-/// Whether the team's work is what the built-in agent can do.
+/// Whether the built-in agent can do the team's work.
 fn writes_tests(team: &Team) -> bool {
     let writes = |role: &Role| role.check == Some(CheckKind::GeneratedTests);
     team.roles.iter().any(writes)
@@ -146,7 +147,7 @@ pub fn from_project(name: &str) -> String {
     }
 }
 
-/// Makes sure that the agents which rows name can be started here.
+/// Makes sure that the agents in the rows can be started here.
 pub fn check_rows(choice: &AgentChoice, team: &Team, plan: &Plan) -> Result<(), Failure> {
     let Some(column) = team.agent_column().filter(|_| !choice.ignore_rows) else {
         return Ok(());
@@ -163,7 +164,7 @@ pub fn check_rows(choice: &AgentChoice, team: &Team, plan: &Plan) -> Result<(), 
     Ok(())
 }
 
-/// Where programs are looked for.
+/// The folders in which programs are searched.
 pub fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_default()
 }

@@ -23,7 +23,7 @@ impl ControlSignal {
         }
     }
 
-    /// The state of the session after the run has followed.
+    /// The state of the session after the run has obeyed.
     pub fn resulting_state(self) -> &'static str {
         match self {
             Self::Cancel => "cancelled",
@@ -33,15 +33,15 @@ impl ControlSignal {
     }
 }
 
-/// Sends the signal and waits until the run has followed it or ended. Returns whether it still ran when it followed; `false`
-/// too when no process runs the session.
+/// Sends the signal and waits until the run has obeyed it or ended. Returns whether the run was still going
+/// when it obeyed; also `false` if no process runs the session.
 pub fn send(dir: &SessionDir, signal: ControlSignal, wait: Duration) -> Result<bool, Failure> {
     if dir.holder()?.is_none() {
         return Ok(false);
     }
     let control = dir.control_file();
     atomic::write_volatile(&control, signal.as_str().as_bytes())?;
-    // `None` is too long for the clock: wait without end.
+    // `None`: too long for the clock, so wait without a limit.
     let until = Instant::now().checked_add(wait);
     loop {
         let holder = dir.holder()?;

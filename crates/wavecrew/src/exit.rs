@@ -12,7 +12,7 @@ use wavecrew_session::SessionError;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     Done = 0,
-    /// A task failed or was skipped, or what was asked for did not come about.
+    /// A task failed or was skipped, or the command did not achieve its goal.
     TasksFailed = 1,
     BadInput = 2,
     /// By a person, a gate or a budget.
@@ -45,15 +45,15 @@ impl From<Exit> for ExitCode {
 /// Why a command did not do its job.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something is wrong with what was given; the problems were shown already.
+    /// The input is invalid; the problems were already shown.
     Refused,
-    /// Something is wrong with what was given.
+    /// The input is invalid.
     BadInput { message: String, help: Option<String> },
-    /// The person said no.
+    /// The person declined.
     Declined,
-    /// What was given is fine, and still it did not come about.
+    /// The input is valid, but the command failed.
     NotDone { message: String, help: String },
-    /// A person or the system wanted an end before there was anything to end.
+    /// A person or the system interrupted the command before anything had started.
     Interrupted { message: String, help: String },
     /// Disk, journal or lock.
     Disk { message: String, help: String },
@@ -82,7 +82,7 @@ impl Failure {
             Self::Declined => Exit::Stopped,
             Self::NotDone { .. } => Exit::TasksFailed,
             Self::Interrupted { .. } => Exit::Interrupted,
-            // The reader went away, which is its good right: `plan | head`.
+            // The reader closed the pipe, which is no error: `plan | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Disk { .. } | Self::Output(_) => Exit::DiskFailure,
         }

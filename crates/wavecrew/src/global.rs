@@ -23,7 +23,7 @@ pub struct Global {
 }
 
 impl Global {
-    /// Prints a line about progress for a person: not with --quiet or --json.
+    /// Prints a line about progress for a person, but not with --quiet or --json.
     pub fn note(&self, text: &str) {
         if self.prints_notes() {
             tell!("{}", crate::show::safe(text));

@@ -1,5 +1,5 @@
-//! What a team that works on issues is given: ids, a file of issues, a text or a plan. Reads and checks; what is new is
-//! handed back to be filed when the run begins.
+//! The input of a team that works on issues: ids, a file of issues, a text or a plan. Reads and checks it,
+//! and returns new issues, which are filed when the run begins.
 
 use crate::agent_choice;
 use crate::clock;
@@ -33,7 +33,7 @@ impl IssueFlags {
         self.text.is_none() && self.plan.is_none() && self.exec.is_none()
     }
 
-    /// What the session is called after.
+    /// The text from which the session's name is made.
     pub fn request(&self, words: &[String]) -> String {
         match (&self.text, &self.plan) {
             (Some(text), _) => text.clone(),
@@ -56,14 +56,14 @@ pub enum NewIssues {
     None,
     /// They have ids of their own.
     Given(Vec<Issue>),
-    /// Their ids are those they would get now.
+    /// Their ids are provisional.
     Promised(Vec<Issue>),
 }
 
-/// Up to so many issues, a quick agent is the better choice.
+/// Up to this many issues, a quick agent is the better choice.
 const FEW: usize = 3;
 
-/// Finds the issues that the flags and words mean.
+/// Finds the issues that flags and arguments name.
 pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, Failure> {
     let store = IssueStore::new(Path::new("."));
     let known = store.read()?;
@@ -118,7 +118,7 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
     })
 }
 
-/// What is to be done with issues that were found.
+/// The work for issues that were found.
 type Kind = fn(Vec<Issue>) -> NewIssues;
 type Found = (Vec<Issue>, &'static str, Kind);
 
@@ -141,7 +141,7 @@ fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result
     let is_id = |word: &&String| IssueId::parse(word).is_some() || known.find(word).is_some();
     let ids: Vec<&String> = words.iter().filter(is_id).collect();
     if ids.is_empty() && !words.iter().any(|word| word.starts_with("ISS-")) {
-        // Words that are no ids are what is wanted.
+        // Arguments that are not ids are the text of a new issue.
         let issues = with_ids(store, vec![from_text(&words.join(" "))?])?;
         return Ok((issues, "text", NewIssues::Promised));
     }
@@ -279,7 +279,7 @@ fn method(name: &str, issues: usize) -> Result<String, Failure> {
         ["codex", "claude", "gemini", "qwen"]
     };
     let found = wanted.into_iter().find(|name| here.contains(name));
-    // Without any, the run's own agent does it.
+    // If none is installed, the run's agent is used.
     Ok(found.or(here.first().copied()).unwrap_or_default().to_owned())
 }
 

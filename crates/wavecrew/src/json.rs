@@ -1,4 +1,4 @@
-//! JSON for programs: every document says which version of the format it follows.
+//! JSON for programs: every document contains the version of its format.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write, stdout};
 use wavecrew_core::time::Timestamp;
 
-/// Grows when a field is removed or changes its meaning. New fields do not change it.
+/// Increases when a field is removed or changes its meaning. New fields do not change it.
 pub const VERSION: u32 = 1;
 
 /// Fields of events that hold a time, as milliseconds in the journal.
@@ -53,7 +53,7 @@ pub fn answer(global: &Global, document: Value, text: &str) -> Result<Exit, Fail
 /// Prints why a command failed.
 pub fn print_error(message: &str, help: Option<&str>, exit: u8) {
     let error = json!({"error": {"message": message, "help": help, "exit": exit}});
-    // A reader that is gone needs no error.
+    // If the reader is gone, no error is printed.
     drop(print(error));
 }
 

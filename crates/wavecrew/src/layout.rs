@@ -1,4 +1,4 @@
-//! A plan as a person wants to read it, and as JSON. Knows widths; never colours, never control characters.
+//! A plan as text for people, and as JSON. Text fits a width and has no colours and no control characters.
 
 use crate::show::safe;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};

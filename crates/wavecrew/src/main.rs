@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Err(exit) => return exit,
     };
     let ended = cli.run();
-    browser::farewell(ended.as_ref().err());
+    browser::show_end(ended.as_ref().err());
     let exit = match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -79,10 +79,11 @@ fn main() -> ExitCode {
     exit
 }
 
-/// These processes run code of workers. While they have one thread, they get what confining that needs.
+/// These processes run code of workers. What confining them requires has to be set up while they have only
+/// one thread.
 fn prepare_for_programs() {
     if !sandbox::ProgramRules::current().off {
-        // Without it, mounts do not take part.
+        // If it fails, the sandbox has no mounts.
         let _ = sandbox::enter_user_namespace();
     }
 }
@@ -133,7 +134,7 @@ mod tests {
     fn modules_import_each_other_in_one_direction() {
         let mut imports = imports();
         assert!(imports["cmd"].contains("launch"), "{imports:?}");
-        // What imports nothing that is left is in order; a cycle stays.
+        // Modules that import no remaining module are removed; a cycle stays.
         loop {
             let free: BTreeSet<String> = imports
                 .iter()

@@ -67,7 +67,7 @@ pub fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Folders that are never found as projects: what lies in them has nothing in common.
+/// Folders that never count as projects, because their content is unrelated.
 fn outer_limits() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let limits = home.into_iter().chain([std::env::temp_dir(), PathBuf::from("/")]);

@@ -4,7 +4,7 @@
 macro_rules! tell {
     ($($arguments:tt)*) => {{
         use std::io::Write as _;
-        // Nobody is left who could be told.
+        // Nothing else can be done.
         let _ = writeln!(anstream::stderr(), $($arguments)*);
     }};
 }

@@ -53,7 +53,7 @@ fn paged(lines: &[String]) -> bool {
         let _ = writeln!(text, "{line}");
     }
     if let Some(mut input) = child.stdin.take() {
-        // A person may leave the pager before the end.
+        // A person may quit the pager before the end.
         let _ = input.write_all(&text.into_inner());
     }
     child.wait().is_ok_and(|status| status.success())
@@ -93,7 +93,7 @@ pub fn choose_about(context: &str, prompt: &str, items: &[&str], default: usize)
     chosen.ok().flatten()
 }
 
-/// Asks for a text that `check` accepts, starting with `default`. `None` when the person gives none.
+/// Asks for a text that `check` accepts, starting with `default`. `None` if the person enters none.
 pub fn input(prompt: &str, default: String, check: impl Fn(&String) -> Result<(), String>) -> Option<String> {
     if !browser::is_on() {
         let asked = dialoguer::Input::new().with_prompt(prompt).default(default);

@@ -22,7 +22,7 @@ pub struct Consent {
     print: bool,
 }
 
-/// One file as it is and as it is to be; `None` is a file that is not there.
+/// The old and the new text of one file; `None` if the file does not exist.
 pub struct Change {
     path: PathBuf,
     old: Option<String>,
@@ -30,7 +30,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// What `edit` makes of the file.
+    /// The file after `edit`.
     pub fn of(
         path: PathBuf,
         edit: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
@@ -79,7 +79,7 @@ impl Change {
             return replace(&self.path, text).map_err(failed);
         }
         fs::remove_file(&self.path).map_err(failed)?;
-        // A folder that was made for it alone goes too; others keep what is in them.
+        // Removes its folder too, if that is empty.
         let _ = self.path.parent().map(fs::remove_dir);
         Ok(())
     }
@@ -101,7 +101,10 @@ pub fn settle(changes: &[Change], consent: &Consent, global: &Global) -> Result<
         }
     }
     if global.json {
-        let files: Vec<Value> = changes.iter().map(|change| told(change, write)).collect();
+        let files: Vec<Value> = changes
+            .iter()
+            .map(|change| change_as_json(change, write))
+            .collect();
         json::print_pretty(json!({ "files": files }))?;
     } else if write {
         for change in needed {
@@ -125,7 +128,7 @@ fn show(changes: &[Change], needed: &[&Change]) -> io::Result<()> {
     out.flush()
 }
 
-fn told(change: &Change, written: bool) -> Value {
+fn change_as_json(change: &Change, written: bool) -> Value {
     json!({
         "file": change.path,
         "changed": written && change.is_needed(),
@@ -159,11 +162,11 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// As a whole, where the file really is, and as private as it was.
+/// Replaces the file atomically, at the target of links, with the same permissions.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let (path, mode) = match fs::metadata(path) {
         Ok(found) => (path.canonicalize()?, found.permissions()),
-        // What is in such files is nobody else's business.
+        // New files are private.
         Err(_) => (path.to_owned(), Permissions::from_mode(0o600)),
     };
     let folder = path.parent().unwrap_or(Path::new("."));

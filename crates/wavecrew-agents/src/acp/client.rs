@@ -405,7 +405,7 @@ fn failure_of(error: &Value) -> Failure {
     // Some agents use the status of their service as the code.
     let code = error["code"].as_i64();
     let status = code.and_then(|code| u16::try_from(code).ok());
-    // 500 also stands for no connection; the message says which it is.
+    // 500 also stands for a missing connection; the message shows which it is.
     let status = status.filter(|status| (400..600).contains(status) && *status != 500);
     match code {
         Some(AUTH_REQUIRED) => Failure::of_kind(FailKind::Auth, &error_message(error)),

@@ -131,7 +131,7 @@ fn item(item: &Value, state: &mut ParserState, phase: Phase) {
     let id = text(item, "id");
     let completed = phase == Phase::Completed;
     match text(item, "type") {
-        "agent_message" if completed => state.says(text(item, "text")),
+        "agent_message" if completed => state.add_message(text(item, "text")),
         "command_execution" if completed => {
             let code = item["exit_code"].as_i64();
             state.tool_end(id, code == Some(0), code, &item["aggregated_output"]);

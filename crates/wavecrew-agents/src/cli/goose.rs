@@ -92,7 +92,7 @@ const TOOLS: ToolArguments = ToolArguments {
 fn content(part: &Value, state: &mut ParserState) {
     let id = text(part, "id");
     match text(part, "type") {
-        "text" => state.says(text(part, "text")),
+        "text" => state.add_message(text(part, "text")),
         "toolRequest" => {
             let call = &part["toolCall"]["value"];
             state.tool_start(&TOOLS, id, text(call, "name"), &call["arguments"]);

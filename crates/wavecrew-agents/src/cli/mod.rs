@@ -48,7 +48,7 @@ pub trait AgentCli: fmt::Debug + Sync {
         None
     }
 
-    /// The line of stderr in which the CLI says that it ignores its settings.
+    /// The line of stderr with which the CLI reports that it ignores its settings.
     fn settings_warning<'a>(&self, _stderr: &'a str) -> Option<&'a str> {
         None
     }
@@ -72,7 +72,7 @@ pub struct Facts {
     pub resume_by: ResumeBy,
     /// Variables that hold a key, or that select a service which needs none.
     pub key_variables: &'static [&'static str],
-    /// Files that hold credentials, or say where they are.
+    /// Files with credentials, or with their location.
     pub login_files: &'static [LoginFile],
     /// Files and folders that it writes whatever its role: conversations, logs, settings, its login.
     pub state: &'static [StatePlace],

@@ -54,7 +54,7 @@ static FACTS: Facts = Facts {
     ],
     acp: AcpCommand::Builtin("opencode acp"),
     acp_variables: &[(
-        // By default it asks about nothing, and nobody can answer the questions of its model.
+        // By default it asks for no permissions, and its model's questions could not be answered.
         "OPENCODE_CONFIG_CONTENT",
         r#"{"autoupdate":false,"share":"disabled","permission":{"edit":"ask","bash":"ask","task":"deny","question":"deny"}}"#,
     )],
@@ -103,7 +103,7 @@ impl AgentCli for Opencode {
         let part = &value["part"];
         match text(value, "type") {
             "step_start" | "reasoning" => {}
-            "text" => state.says(text(part, "text")),
+            "text" => state.add_message(text(part, "text")),
             "tool_use" => {
                 let (id, done) = (text(part, "callID"), &part["state"]);
                 state.tool_start(&TOOLS, id, text(part, "tool"), &done["input"]);

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-/// A shorter value cannot be told from ordinary text.
+/// A shorter value cannot be distinguished from ordinary text.
 const SHORTEST: usize = 4;
 /// Shorter values are masked only where they stand alone.
 const LONG: usize = 8;
@@ -32,7 +32,7 @@ const PARTS: &[&str] = &[
 ];
 /// Names of variables in which even a short number is a secret.
 const NUMBERS: &[&str] = &["PASS", "PIN", "SECRET"];
-/// Values that say that there is none.
+/// Values that mean "no secret".
 const PLACEHOLDERS: &[&str] = &[
     "changeme",
     "default",

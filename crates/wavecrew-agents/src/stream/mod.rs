@@ -41,7 +41,7 @@ pub enum AgentEvent {
         id: String,
         ok: bool,
         exit_code: Option<i64>,
-        /// What it printed or returned, if the agent says so.
+        /// What it printed or returned, if the agent reports it.
         output: String,
     },
     /// A tool of the agent wrote this file. Files that commands write are not reported.
@@ -152,7 +152,7 @@ impl ParserState {
     }
 
     /// A whole message; the latest one is the answer.
-    pub(crate) fn says(&mut self, text: &str) {
+    pub(crate) fn add_message(&mut self, text: &str) {
         text.clone_into(&mut self.text);
         self.push(AgentEvent::Text(text.to_owned()));
     }

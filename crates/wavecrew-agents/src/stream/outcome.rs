@@ -53,7 +53,7 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
-/// What the events of a conversation say so far.
+/// The outcome of a conversation, from its events so far.
 #[derive(Debug, Clone, Default)]
 pub struct TurnSummary {
     pub conversation: Option<String>,

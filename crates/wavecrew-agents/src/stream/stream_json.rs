@@ -91,7 +91,7 @@ fn assistant(dialect: &Dialect, value: &Value, state: &mut ParserState) {
     so_far(&value["message"], state);
     for part in items(&value["message"], "content") {
         match text(part, "type") {
-            "text" => state.says(text(part, "text")),
+            "text" => state.add_message(text(part, "text")),
             "tool_use" => {
                 state.tool_start(
                     &dialect.tools,

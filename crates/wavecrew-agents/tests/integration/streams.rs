@@ -99,7 +99,7 @@ const RECORDINGS: &[(&dyn AgentCli, &str, End, Expects, &str)] = &[
     (&Gemini, "e529", End::Exit(17), ANY, "rate_limited"),
     (&Gemini, "quota", End::Exit(173), ANY, "quota"),
     (&Gemini, "flaky1", End::Exit(0), ANY, "ok"),
-    // Failed, whatever the exit code says.
+    // Failed, whatever the exit code is.
     (&Gemini, "cut", End::Exit(0), ANY, "crashed"),
     (&Gemini, "broken", End::Exit(1), ANY, "crashed"),
     (&Gemini, "refuse", End::Exit(0), ANY, "refused"),
@@ -244,7 +244,7 @@ fn a_retry_has_its_wait() {
     assert_eq!(limited.retry_after, Some(Duration::from_secs(1)));
 }
 
-/// An account whose quota is used up says when it may be used again; a warning before that does not.
+/// A used-up quota is reported with its reset time; a warning before that is not a refusal.
 #[test]
 fn the_wait_lasts_until_the_quota_resets() {
     let info = |status: &str, at: u64| {

@@ -28,7 +28,7 @@ impl ClaimCheck {
         self.missing.push(problem);
     }
 
-    /// A problem of something that is named; the table says what follows from it.
+    /// Adds a problem of a named file; the table of rules decides its weight.
     pub fn add(&mut self, name: &str, problem: &Problem) {
         let text = if name.is_empty() {
             problem.text.clone()
@@ -42,7 +42,7 @@ impl ClaimCheck {
         }
     }
 
-    /// What may be wrong and is not proven, if anything.
+    /// The doubts: what may be wrong and is not proven.
     pub fn doubts(&self) -> Option<String> {
         (!self.doubts.is_empty()).then(|| list(&self.doubts))
     }
@@ -88,7 +88,7 @@ fn list(problems: &[String]) -> String {
     text
 }
 
-/// A path in backticks, shortened and safe to print: a worker may have made it up.
+/// A path in backticks, shortened and safe to print, because a worker may have invented it.
 pub fn quoted_path(path: &str) -> String {
     let mut text = String::from("`");
     for c in path.chars().take(MAX_NAME) {

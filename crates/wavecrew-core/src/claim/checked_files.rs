@@ -1,4 +1,4 @@
-//! Files as they were when they were checked: their hashes are facts of the task that owes them, and so in the journal.
+//! The states of checked files: their hashes are facts of the task that owes them, and so are in the journal.
 
 use crate::engine::{Ledger, TaskProgress};
 use crate::event::Status;
@@ -13,7 +13,7 @@ pub fn checked_file(path: &str, bytes: &[u8]) -> (String, String) {
     (format!("{MARK}{path}"), content_hash(bytes))
 }
 
-/// A hash of what is in a file.
+/// A hash of a file's content.
 pub fn content_hash(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
@@ -34,7 +34,7 @@ pub fn checked_files(ledger: &Ledger) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Whether a file is as one of the tasks that owe it left it; `None` when none was checked.
+/// Whether a file is unchanged since the check of a task that owes it; `None` if it was not checked.
 pub fn is_as_checked(ledger: &Ledger, path: &str, bytes: &[u8]) -> Option<bool> {
     let known: Vec<&str> = checked_files(ledger)
         .into_iter()

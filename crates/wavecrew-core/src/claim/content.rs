@@ -1,4 +1,4 @@
-//! What has to be in an owed file, whatever its format.
+//! The required content of owed files, for each format.
 
 use super::json::{self, JsonRules};
 use super::normal::usual_form;
@@ -69,13 +69,13 @@ pub fn content_problems(
     problems
 }
 
-/// Folders that tools leave among tests: nobody owes what is in them.
+/// Folders that tools create among tests: their files are not owed.
 pub(super) fn is_support_folder(path: &str) -> bool {
     path.split('/')
         .any(|name| matches!(name, "__pycache__" | "node_modules"))
 }
 
-/// Files that make folders a package: nobody owes them, and they may be empty.
+/// Files that make a folder a package: they are not owed, and may be empty.
 pub(super) fn is_support_file(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     name == "__init__.py" || is_support_folder(folder)

@@ -1,8 +1,8 @@
-//! Headings by meaning: whatever their level, numbering and wording, and in several languages.
+//! Recognises headings by meaning, independent of level, numbering and wording, in several languages.
 
 use super::text::words;
 
-/// Headings that teams ask for, and other titles of the same sections: words that have to be there together.
+/// Headings that teams require, and other titles of the same sections: words that must occur together.
 const SAME: &[(&str, &[&str])] = &[
     (
         "vision",
@@ -374,10 +374,10 @@ const SAME: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words that turn a title into the title of something else.
+/// Words that give a title another meaning.
 const OTHERWISE: [&str; 7] = ["out", "non", "non-functional", "not", "without", "no", "anti"];
 
-/// How well a title fits a heading that is wanted: 3 is that heading, 1 may be another one.
+/// How well a title fits a required heading: 3 is that heading, 1 may be another one.
 pub(super) fn fit(title: &str, wanted: &str) -> u8 {
     let (title, wanted) = (key(title), key(wanted));
     if title == wanted {
@@ -406,11 +406,11 @@ fn has_all(title: &[String], wanted: &[String]) -> bool {
     let plain = |word: &str| word.trim_end_matches('s').to_owned();
     let joined: String = title.concat();
     wanted.iter().all(|wanted| title.iter().any(|word| plain(word) == plain(wanted)))
-        // Scripts without spaces are cut wherever it happens.
+        // Scripts without spaces may be cut anywhere.
         || (!wanted.concat().is_ascii() && joined.contains(&wanted.concat()))
 }
 
-/// A title as it is compared: without numbering, case, decoration, closing colon and the width of spaces.
+/// A title in the form for comparison: without numbering, case, decoration, final colon and repeated spaces.
 pub(super) fn key(title: &str) -> String {
     let bare = title.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | ')'));
     let mut words: Vec<&str> = bare.split_whitespace().collect();

@@ -1,5 +1,5 @@
-//! The rules for claims: which files a task owes, what has to be in them, and which paths and commits a report names. Reads
-//! no files: callers list names and read bytes.
+//! The rules for claims: which files a task owes, their required content, and which paths and commits a
+//! report names. Reads no files: callers list names and read bytes.
 
 mod check;
 mod checked_files;
@@ -44,7 +44,7 @@ impl OwedPath<'_> {
         self.pattern.matches(path) && !(self.wants_tests() && content::is_support_file(path))
     }
 
-    /// Whether owed files may lie below this folder.
+    /// Whether owed files may be below this folder.
     pub fn leads_into(&self, folder: &str) -> bool {
         self.pattern.leads_into(folder) && !(self.wants_tests() && content::is_support_folder(folder))
     }
@@ -68,7 +68,7 @@ impl OwedPath<'_> {
         }
         let max = self.owed.max_files.filter(|max| found > *max as usize)?;
         Some(format!(
-            "too many files match {name}: {found}, at most {max} are wanted"
+            "too many files match {name}: {found}, at most {max} are allowed"
         ))
     }
 }
@@ -78,7 +78,7 @@ impl OwedPath<'_> {
 pub struct OwedPaths<'a> {
     pub by_worker: Vec<OwedPath<'a>>,
     pub by_engine: Vec<OwedPath<'a>>,
-    /// Paths that a value of the row leads out of the session folder.
+    /// Paths that a value of the row would lead out of the session folder.
     pub escaping: Vec<PathEscape>,
 }
 
@@ -144,7 +144,7 @@ fn issue_title<'a>(team: &Team, plan: &'a Plan, task: TaskIx) -> &'a str {
     let (Some(id), Some((before, after))) = (id.filter(|id| !id.is_empty()), template) else {
         return "";
     };
-    // The title stands between the same words as in the template.
+    // The title is between the same words as in the template.
     let before = before.rsplit('}').next().unwrap_or_default();
     let after = after.split('{').next().unwrap_or_default();
     let rest = plan

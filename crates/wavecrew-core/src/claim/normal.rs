@@ -1,10 +1,11 @@
-//! The usual form of a Markdown document: whatever its author's style, headings become `## Title` and ids `FR-001`.
-//! Everything that reads documents reads this form.
+//! The normal form of a Markdown document: in every style, headings become `## Title` and ids `FR-001`. All
+//! checks of documents read this form.
 
 use super::heading::fit;
 
-/// The document with headings as lines that begin with `#`: underlined ones, bold lines, HTML, without a space. A wanted
-/// heading that there is none of may be a label of a paragraph, a list item or a table row.
+/// The document with headings as lines that begin with `#`: underlined ones, bold lines, HTML, without a
+/// space. If a required heading is missing, a label of a paragraph, a list item or a table row takes its
+/// place.
 pub(super) fn usual_form(text: &str, wanted: &[String]) -> String {
     let text = usual_ids(&headings(text, wanted));
     let mut text = text;
@@ -19,7 +20,7 @@ pub(super) fn usual_form(text: &str, wanted: &[String]) -> String {
     text
 }
 
-/// Sections for wanted headings that are columns of a table: what their cells say.
+/// Sections for required headings that are columns of a table: the text of the cells.
 fn columns(text: &str, missing: &[&String]) -> String {
     let mut out = String::new();
     for wanted in missing.iter().filter(|wanted| !has_heading(text, wanted)) {
@@ -206,7 +207,7 @@ pub(super) fn usual_ids(text: &str) -> String {
         let gap = from.len() - prefix.len() - digits.len();
         let ends = !digits[len..].starts_with(|c: char| c.is_alphanumeric());
         let is_id = (1..=4).contains(&len) && gap <= 1 && ends && begins.is_none_or(|c| !c.is_alphanumeric());
-        // A word such as `Story 1` is a title more often than an id.
+        // `Story 1` is more often a title than an id.
         let is_id = is_id && (prefix != "STORY" && prefix != "EPIC" || from[prefix.len()..].starts_with('-'));
         if !is_id {
             out.push_str(before);

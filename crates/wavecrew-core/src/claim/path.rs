@@ -2,7 +2,7 @@
 
 use crate::prompt::{fill, placeholders};
 
-/// Stands for `*` while columns are filled in, so that a star in a value stays a star.
+/// Replaces `*` while columns are filled in, so that a star in a value stays a star.
 const ANY: char = '\0';
 
 /// The value of a column in a path.
@@ -103,7 +103,8 @@ impl Pattern {
         for (at, part) in self.parts.iter().enumerate() {
             let mut next = vec![false; end + 1];
             if *part == Part::Folders && at + 1 < self.parts.len() {
-                // It may match no folder; at the end it stands for files and matches at least one name.
+                // It may match no folder; at the end of the pattern it matches files, and so at least one
+                // name.
                 next.clone_from(&reach);
             }
             for n in 0..end {

@@ -1,4 +1,4 @@
-//! What a check looks for, and what follows from it: the one table that the checks and `docs/truth.md` share.
+//! The rules that checks apply, and their weights: one table for the checks and `docs/reference/truth.md`.
 
 use crate::team::Content;
 
@@ -39,12 +39,12 @@ pub enum Rule {
     Foreign,
 }
 
-/// What follows when a rule is broken.
+/// The consequence of a broken rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weight {
-    /// It is proven: the worker repairs it, or the claim is contradicted.
+    /// A proof: the worker repairs the problem, or the claim is contradicted.
     Refutes,
-    /// It may be right all the same: the worker is asked once, then the claim counts as unverified.
+    /// A doubt: the worker is asked once, then the claim counts as unverified.
     Doubts,
 }
 
@@ -77,7 +77,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Malformed,
         "malformed",
         Weight::Refutes,
-        "The file cannot be read as what it has to be: not UTF-8, not JSON, not its schema, paths outside the project, a cycle.",
+        "The file does not have the required form: not UTF-8, not JSON, not its schema, paths outside the project, a cycle.",
     ),
     rule(
         Rule::Placeholder,
@@ -95,7 +95,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Copied,
         "copied",
         Weight::Refutes,
-        "A section is the role's own instruction.",
+        "A section repeats the role's own instruction.",
     ),
     rule(
         Rule::Repeated,
@@ -119,7 +119,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Unnamed,
         "unnamed",
         Weight::Doubts,
-        "A wanted section is not found, but others are there that may be it.",
+        "A required section was not found, but another section may be the one.",
     ),
     rule(
         Rule::Gaps,
@@ -137,7 +137,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Thin,
         "thin",
         Weight::Doubts,
-        "A section has fewer than four words and names nothing, or says only what can be said of everything.",
+        "A section has fewer than four words and names nothing, or its text would fit any request.",
     ),
     rule(
         Rule::Vague,
@@ -149,7 +149,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Unrelated,
         "unrelated",
         Weight::Doubts,
-        "The document names nothing of the request.",
+        "The document mentions nothing from the request.",
     ),
     rule(
         Rule::Absent,
@@ -161,7 +161,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Unreasoned,
         "unreasoned",
         Weight::Doubts,
-        "A score has no reasons, or reasons that speak against it; or points have no evidence.",
+        "A score has no reasons, or its reasons contradict it; or points have no evidence.",
     ),
     rule(
         Rule::Admits,
@@ -197,7 +197,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Weakened,
         "weakened",
         Weight::Refutes,
-        "A test of the base commit was removed, skipped, emptied or loosened, and the plan does not say so.",
+        "A test of the base commit was removed, skipped, emptied or loosened, and the plan does not announce it.",
     ),
     rule(
         Rule::Disarmed,
@@ -209,13 +209,13 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Shadowed,
         "shadowed",
         Weight::Refutes,
-        "A new file takes the place of a module that the tests import from elsewhere.",
+        "A new file replaces a module that the tests import from elsewhere.",
     ),
     rule(
         Rule::History,
         "history",
         Weight::Refutes,
-        "A branch or a tag is gone, or was moved to a commit that does not continue it.",
+        "A branch or a tag is gone, or was moved to a commit that does not descend from it.",
     ),
     rule(
         Rule::Tampered,
@@ -233,7 +233,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only what its tests expect, is a stub among others, hides every error, or asks objects for what only mocks have; or no new test of a file can fail.",
+        "A function returns only what its tests expect, is a stub among other functions, hides every error, or uses attributes that only mocks have; or no new test of a file can fail.",
     ),
     rule(
         Rule::Rewritten,
@@ -245,7 +245,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Commands,
         "commands",
         Weight::Doubts,
-        "What the build or the tests run was changed, and the plan does not name the file.",
+        "A file that the build or the tests run was changed, and the plan does not name it.",
     ),
     rule(
         Rule::Steered,
@@ -257,21 +257,21 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Foreign,
         "foreign",
         Weight::Doubts,
-        "While the task ran, files, branches or settings of the repository changed that its role may not change, whoever did it.",
+        "While the task ran, files, branches or settings of the repository changed that its role may not change, whoever changed them.",
     ),
 ];
 
-/// A kind of work, and the rules that hold for it.
+/// A kind of work, and its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct TruthKind {
     pub name: &'static str,
-    /// What has to be so for `verified`.
+    /// The conditions for `verified`.
     pub verified: &'static str,
-    /// In groups, so that what several kinds share is listed once.
+    /// In groups, so that rules of several kinds are listed once.
     pub rules: &'static [&'static [Rule]],
 }
 
-/// What holds for every text that people read.
+/// Rules for every text that people read.
 const ANY_TEXT: &[Rule] = &[
     Rule::Missing,
     Rule::Malformed,
@@ -281,7 +281,7 @@ const ANY_TEXT: &[Rule] = &[
     Rule::Gaps,
     Rule::Similar,
 ];
-/// What holds for texts that have to say something.
+/// Rules for texts that must have content.
 const OF_SUBSTANCE: &[Rule] = &[
     Rule::Repeated,
     Rule::Disagrees,
@@ -293,12 +293,12 @@ const OF_SUBSTANCE: &[Rule] = &[
 pub const KINDS: [TruthKind; 10] = [
     TruthKind {
         name: "document",
-        verified: "Every wanted section is there and says something of its own about the request.",
+        verified: "Every required section is there, with content of its own about the request.",
         rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Unnamed, Rule::Admits]],
     },
     TruthKind {
         name: "requirements",
-        verified: "As a document; every requirement has an id, a priority and a criterion that names something observable.",
+        verified: "As for a document; every requirement has an id, a priority and a criterion that names something observable.",
         rules: &[
             ANY_TEXT,
             OF_SUBSTANCE,
@@ -307,7 +307,7 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "epics",
-        verified: "As requirements; every Must requirement is in an epic, every named requirement exists, the stories differ.",
+        verified: "As for requirements; every Must requirement is in an epic, every named requirement exists, the stories differ.",
         rules: &[
             ANY_TEXT,
             OF_SUBSTANCE,
@@ -330,12 +330,12 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "plan or data",
-        verified: "JSON of its schema (`null` is missing, numbers and texts are the same, `a; b` is a list) whose values say something; tasks that differ and name their files.",
+        verified: "JSON that follows its schema (`null` is missing, numbers and texts are the same, `a; b` is a list), with meaningful values; tasks that differ and name their files.",
         rules: &[ANY_TEXT, OF_SUBSTANCE, &[Rule::Vague]],
     },
     TruthKind {
         name: "score",
-        verified: "As its document; the score has reasons, and all figures agree.",
+        verified: "As for its document; the score has reasons, and all figures agree.",
         rules: &[&[Rule::Missing, Rule::Disagrees, Rule::Unreasoned]],
     },
     TruthKind {
@@ -352,12 +352,12 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "file",
-        verified: "It is there and not empty.",
+        verified: "The file exists and is not empty.",
         rules: &[&[Rule::Missing, Rule::Malformed]],
     },
     TruthKind {
         name: "code",
-        verified: "It changes what the program does, in the planned files; build and tests pass with the commands and the tests of the base commit as they were, and with its own.",
+        verified: "It changes what the program does, in the planned files; build and tests pass with the commands and tests of the base commit, and with its own.",
         rules: &[&[
             Rule::Missing,
             Rule::Regressed,
@@ -377,12 +377,12 @@ pub const KINDS: [TruthKind; 10] = [
     },
     TruthKind {
         name: "any work of a role",
-        verified: "Branches and tags are where they were or continue from there; nothing changed that the role may not change; what the check relies on is as it was.",
+        verified: "Branches and tags are where they were, or at a descendant; nothing changed that the role may not change; the files that the check relies on are unchanged.",
         rules: &[&[Rule::History, Rule::Tampered, Rule::Foreign]],
     },
 ];
 
-/// Something that is wrong, in words that go on from the name of a file.
+/// A problem, worded so that it can follow the name of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     pub rule: Rule,
@@ -414,7 +414,7 @@ impl Rule {
 }
 
 impl TruthKind {
-    /// The kind of a file by what has to be in it.
+    /// The kind of a file, by its required content.
     pub(super) fn of(content: &Content) -> &'static Self {
         let name = match content {
             Content::Markdown { .. } => "document",
@@ -440,7 +440,7 @@ impl TruthKind {
         self.rules.iter().any(|group| group.contains(&rule))
     }
 
-    /// Only what the table lists for this kind counts.
+    /// Keeps only the problems that the table lists for this kind.
     pub fn keep(&self, problems: &mut Vec<Problem>) {
         problems.retain(|problem| self.has(problem.rule));
     }
@@ -452,14 +452,14 @@ mod tests {
 
     #[test]
     fn the_page_has_the_same_tables() {
-        let page = include_str!("../../../../docs/truth.md");
+        let page = include_str!("../../../../docs/reference/truth.md");
         for info in &RULES {
             let verdict = match info.weight {
                 Weight::Refutes => "contradicted",
                 Weight::Doubts => "unverified",
             };
             let row = format!("| {} | {verdict} | {} |", info.name, info.about);
-            assert!(page.contains(&row), "docs/truth.md lacks: {row}");
+            assert!(page.contains(&row), "docs/reference/truth.md lacks: {row}");
             assert!(
                 KINDS.iter().any(|kind| kind.has(info.rule)),
                 "{} holds for nothing",
@@ -486,7 +486,7 @@ mod tests {
                 of(Weight::Doubts),
                 of(Weight::Refutes)
             );
-            assert!(page.contains(&row), "docs/truth.md lacks: {row}");
+            assert!(page.contains(&row), "docs/reference/truth.md lacks: {row}");
         }
     }
 }

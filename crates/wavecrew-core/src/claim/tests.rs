@@ -128,7 +128,7 @@ fn numbers_of_files() {
         (
             "plan/TASK-*.json",
             8,
-            Some("too many files match `plan/TASK-*.json`: 8, at most 7 are wanted"),
+            Some("too many files match `plan/TASK-*.json`: 8, at most 7 are allowed"),
         ),
     ] {
         assert_eq!(problem(path, found).as_deref(), expected, "{path} {found}");

@@ -75,7 +75,7 @@ pub enum Input {
         worker: WorkerId,
         files: Vec<String>,
     },
-    /// The worker's output says that the sandbox refused these.
+    /// The sandbox refused these, according to the worker's output.
     Refused {
         worker: WorkerId,
         refusals: Vec<Refusal>,
@@ -194,7 +194,7 @@ pub struct TurnEnd {
 pub enum TurnExit {
     Code(i32),
     Signal(i32),
-    /// The agent said why it stopped.
+    /// The agent reported why it stopped.
     Reason(StopReason),
 }
 

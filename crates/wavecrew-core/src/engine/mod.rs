@@ -53,7 +53,7 @@ pub struct Options {
     /// How questions are answered when nobody is asked.
     pub ask_mode: AskMode,
     pub agents: AgentChoice,
-    /// Attempts at a task whose worker broke down (crashed, timed out, was idle).
+    /// Attempts at a task whose worker crashed, timed out or was idle.
     pub max_attempts: u32,
     /// Wait before the second attempt; doubles each time.
     pub backoff: Duration,
@@ -87,7 +87,7 @@ pub struct Options {
 /// Which workers have a git worktree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Isolation {
-    /// Workers whose role says so.
+    /// Workers of roles that require one.
     #[default]
     ByRole,
     /// Nobody.

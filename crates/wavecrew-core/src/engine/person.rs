@@ -1,4 +1,5 @@
-//! What a person asks of single tasks while the run goes on: cancel one, run one again, tell its worker something.
+//! Requests of a person for single tasks during the run: cancel one, run one again, send a message to its
+//! worker.
 
 use super::Engine;
 use super::action::Notice;
@@ -10,7 +11,7 @@ use crate::id::TaskIx;
 /// The error of a task that a person cancelled.
 const CANCELLED: &str = "Cancelled by a person";
 
-/// What the journal says of a message that no worker could read.
+/// The journal's note about a message that no worker could read.
 pub const NOT_DELIVERED: &str = "message not delivered";
 
 impl Engine {

@@ -1,5 +1,5 @@
-//! Rate limits: which pool a worker draws on, whether one more may start, and what its end says about the service. The
-//! rules are in [`crate::pool`].
+//! Rate limits: which pool a worker draws on, whether one more may start, and what its end shows about the
+//! service. The rules are in [`crate::pool`].
 
 use super::action::Action;
 use super::input::WorkerId;

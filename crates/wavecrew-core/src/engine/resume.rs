@@ -149,7 +149,7 @@ impl Engine {
 
     /// Applies a table edit, already sealed into a plan.
     pub(super) fn table_edited(&mut self, patch: Patch, plan: Plan) {
-        let wanted = wanted_statuses(&patch);
+        let wanted = requested_statuses(&patch);
         let live: Vec<_> = self
             .live
             .iter()
@@ -222,7 +222,7 @@ impl Ledger {
 }
 
 /// The statuses a person set, by task id, in the order of the table.
-fn wanted_statuses(patch: &Patch) -> Vec<(String, Status)> {
+fn requested_statuses(patch: &Patch) -> Vec<(String, Status)> {
     let statuses = patch.changed.iter().filter(|cell| cell.column == "status");
     statuses
         .filter_map(|cell| Some((cell.id.clone(), Status::parse(&cell.value)?)))

@@ -309,7 +309,7 @@ impl Engine {
         }
     }
 
-    /// Takes the default when nobody answers in time.
+    /// Uses the default if nobody answers in time.
     pub(super) fn expire_question(&mut self) {
         if let Mode::AwaitingAnswer { question, since } = self.mode
             && self.now.since(since) >= self.ledger.team.limits.person

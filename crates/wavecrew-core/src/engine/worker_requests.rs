@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The answer to a worker's question when nobody answers.
 pub const UNATTENDED: &str =
-    "Nobody is here to answer. Decide it yourself, and say in your findings what you decided and why.";
+    "Nobody can answer. Decide yourself, and state in your findings what you decided and why.";
 
 /// A request that waits for a person.
 pub(super) struct PendingRequest {
@@ -83,7 +83,7 @@ impl Engine {
             ),
             WorkerRequest::Question { question, options } => (
                 Subject::Advice,
-                format!("{task} asks: {question} (decides itself unless told within {clock})"),
+                format!("{task} asks: {question} (decides itself unless answered within {clock})"),
                 QuestionKind::Advice { options },
             ),
         };

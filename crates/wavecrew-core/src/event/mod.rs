@@ -73,7 +73,7 @@ pub enum Event {
         attempt: u32,
         files: Vec<String>,
     },
-    /// The worker's output says that the sandbox refused these.
+    /// The sandbox refused these, according to the worker's output.
     Refused {
         task: String,
         attempt: u32,
@@ -275,7 +275,7 @@ pub enum RefusedAccess {
 }
 
 impl RefusedAccess {
-    /// What the worker wanted to do, at least.
+    /// The kind of access that the worker attempted, at least.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -388,7 +388,7 @@ pub struct Rework {
     /// From 1.
     pub round: u32,
     pub why: String,
-    /// A file of the session folder that says what to improve.
+    /// A file of the session folder with the improvements to make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
 }

@@ -25,7 +25,7 @@ pub struct Issue {
         skip_serializing_if = "String::is_empty"
     )]
     pub description: String,
-    /// Free text; `wave-N` says how early it is due.
+    /// Free text; `wave-N` sets how early it is due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Issues that have to be solved first.

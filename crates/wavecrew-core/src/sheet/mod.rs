@@ -112,7 +112,7 @@ impl SheetBuilder {
         }
     }
 
-    /// Appends a row that says it stands on `line`.
+    /// Appends a row with the line number `line`.
     pub fn row<'a>(&mut self, line: u32, cells: impl IntoIterator<Item = &'a str>) {
         let width = self.sheet.header.len();
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! What a team's workers put on the shared boards: discovery types and coverage targets.
+//! The shared boards of a team: discovery types and coverage targets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

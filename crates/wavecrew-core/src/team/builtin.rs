@@ -1,4 +1,4 @@
-//! The teams that come with the program, in the very format users write.
+//! The built-in teams, in the format that users write.
 
 use super::Team;
 

@@ -1,10 +1,10 @@
-//! Columns of a team's table and the rules their values obey. Refuses expressions: a rule is one of a closed set
-//! of kinds with parameters, and carries the exact message a person sees.
+//! Columns of a team's table and the rules for their values. There are no expressions: a rule is one of a
+//! closed set of kinds with parameters, and has the exact message for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The columns every table has, in the order used when a team does not place them itself.
+/// The columns that every table has, in their default order.
 pub const COMMON_COLUMNS: [&str; 11] = [
     "id",
     "title",
@@ -25,7 +25,7 @@ pub const COMMON_COLUMNS: [&str; 11] = [
 pub struct Column {
     /// Header of the column; letters, digits and `_`.
     pub name: String,
-    /// Who sets it. Left out for the columns every table has.
+    /// Who sets it. Omitted for the columns that every table has.
     #[serde(default)]
     pub kind: ColumnKind,
     #[serde(rename = "type", default)]
@@ -36,7 +36,7 @@ pub struct Column {
     /// Whether the header of a table must have this column.
     #[serde(default)]
     pub required: bool,
-    /// What it means, for people and for workers that have to fill it.
+    /// What it means, for people and for workers that fill it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// Checks of the value, each with its message.
@@ -45,7 +45,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A common column as it stands when a team says nothing about it.
+    /// A common column with its default settings.
     pub(super) fn common(name: &str) -> Self {
         let kind = if name == "wave" {
             ColumnKind::Computed
@@ -74,7 +74,7 @@ impl Column {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ColumnKind {
-    /// One of the columns every table has.
+    /// One of the columns that every table has.
     #[default]
     Common,
     /// The team's own, set when the table is made.
@@ -100,9 +100,9 @@ pub enum ColumnType {
     Path,
     /// Paths separated by `;`.
     Paths,
-    /// A commit of the project's repository that holds the files the same report names.
+    /// A commit of the project's repository that contains the files that the same report names.
     Commit,
-    /// The agent that does the row, in place of its role's; empty for that one.
+    /// The agent that does the row, instead of its role's agent; empty for the role's agent.
     Agent,
 }
 
@@ -113,7 +113,7 @@ pub enum ColumnCheck {
     /// The value is one of the column's `values`.
     OneOf {
         message: String,
-        /// Whether an empty value is fine too.
+        /// Whether an empty value is allowed too.
         #[serde(default)]
         allow_empty: bool,
     },
@@ -138,7 +138,7 @@ impl ColumnCheck {
     }
 }
 
-/// A check of a row among the others.
+/// A rule between rows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RowRule {
@@ -146,11 +146,11 @@ pub enum RowRule {
     Pair {
         /// Id prefix of the rows that are checked.
         prefix: String,
-        /// Id prefix of the row of the same number each must depend on.
+        /// Id prefix of the row with the same number on which each must depend.
         needs: String,
         message: String,
     },
-    /// A completed interactive task that others name has left a readable result file.
+    /// Each completed interactive task that other tasks name has a readable result file.
     InteractiveResult { message: String },
 }
 

@@ -1,4 +1,5 @@
-//! How long workers may take and how much they may say. A team changes the defaults, a role changes the team's.
+//! How long workers may take and how much they may print. A team changes the defaults, a role changes the
+//! team's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ pub struct Limits {
     pub interactive: Duration,
     /// An interactive task, after it was asked to finish.
     pub interactive_grace: Duration,
-    /// Until a worker first says anything.
+    /// The time until the first output of a worker.
     pub first_event: Duration,
     /// Silence after which a worker is shown as stalled.
     pub idle: Duration,
@@ -52,10 +53,10 @@ pub struct LimitsPatch {
     /// Seconds an interactive task may take before it is asked to finish (900).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interactive_seconds: Option<u32>,
-    /// Seconds it then still has (120).
+    /// Seconds that an interactive task has after the request to finish (120).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interactive_grace_seconds: Option<u32>,
-    /// Seconds until a worker must have said anything (120).
+    /// Seconds until a worker must have produced output (120).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_event_seconds: Option<u32>,
     /// Seconds of silence after which a worker is shown as stalled (300).
@@ -64,10 +65,10 @@ pub struct LimitsPatch {
     /// Seconds a question waits for a person (86400).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub person_seconds: Option<u32>,
-    /// How often a bad report is sent back before the task fails (2).
+    /// How often an invalid report is sent back before the task fails (2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_repairs: Option<u32>,
-    /// Bytes of output kept per task, head and tail (10000000).
+    /// Bytes of output kept per task: the first and the last half of it (10000000).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_bytes: Option<u64>,
 }
@@ -77,7 +78,7 @@ impl LimitsPatch {
         *self == Self::default()
     }
 
-    /// These limits where they say something, else the base's.
+    /// These limits where they are set, else those of the base.
     #[must_use]
     pub fn over(&self, base: &Limits) -> Limits {
         let seconds = |patch: Option<u32>, base| patch.map_or(base, |s| Duration::from_secs(s.into()));

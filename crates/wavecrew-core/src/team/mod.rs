@@ -1,5 +1,5 @@
-//! Teams as data: columns, roles, pipelines, boards, loops and gates, read from one TOML file. Owns the format and
-//! its built-in files. Refuses to read disk (callers pass the text) and to run anything.
+//! Teams as data: columns, roles, pipelines, boards, loops and gates, read from one TOML file. Owns the
+//! format and its built-in files. Reads no files, because callers pass the text, and runs nothing.
 
 mod board;
 mod builtin;
@@ -34,39 +34,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Team {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: String,
-    /// What it is called in reports.
+    /// Its name in reports.
     pub title: String,
-    /// What it is for, in a line or two.
+    /// What it is for, in one or two lines.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// First part of its sessions' names.
     pub prefix: String,
-    /// Characters of the request in a session's name.
+    /// Maximum number of characters of the request in a session's name.
     #[serde(default = "default_slug_len")]
     pub slug_len: usize,
-    /// Any role is accepted, also one that is not listed.
+    /// Any role is accepted, even if it is not listed.
     #[serde(default)]
     pub any_role: bool,
-    /// JSON Schema of the `result` that each completed report carries, as JSON text. Left out, a report carries the
-    /// output columns alone.
+    /// JSON Schema of the `result` that each completed report carries, as JSON text. If omitted, a report has
+    /// only the output columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_schema: Option<JsonSchemaText>,
-    /// Folders made in every session.
+    /// Folders created in every session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
-    /// The header, in order. Without any common column listed, the team's own are put in their usual places.
+    /// The header, in order. If no common column is listed, the team's own columns get their usual places.
     #[serde(default)]
     pub columns: Vec<Column>,
-    /// Checks of rows among each other.
+    /// Rules between rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RowRule>,
     #[serde(default)]
     pub roles: Vec<Role>,
     #[serde(default)]
     pub pipelines: Vec<Pipeline>,
-    /// How a pipeline is chosen; left out, the first one is taken.
+    /// How a pipeline is chosen; if omitted, always the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
     /// How rows multiply.
@@ -89,7 +89,7 @@ pub struct Team {
     pub targets: Vec<CoverageTarget>,
     #[serde(default)]
     pub coordinator: Coordinator,
-    /// What is offered when a run is over.
+    /// The choices at the end of a run.
     #[serde(default = "Completion::usual")]
     pub completion: Vec<Completion>,
 }
@@ -229,7 +229,7 @@ impl Team {
         self.checkpoints.iter().find(|checkpoint| checkpoint.role == role)
     }
 
-    /// Whether loops, checkpoints, gates or expansions have a say between waves.
+    /// Whether loops, checkpoints, gates or expansions act between waves.
     pub fn has_policies(&self) -> bool {
         !(self.loops.is_empty()
             && self.checkpoints.is_empty()

@@ -1,4 +1,4 @@
-//! Pipelines: named task chains and how their rows multiply. Refuses to level them; waves are the plan's business.
+//! Pipelines: named task chains and how their rows multiply. Does not compute waves: the plan does.
 
 use super::Team;
 use crate::id::ExecMode;
@@ -13,18 +13,18 @@ pub struct Pipeline {
     /// When to use it, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Pipelines above this one whose tasks it takes over. Empty once the file is read: `tasks` then has them.
+    /// Pipelines above this one whose tasks it includes. Empty after the file is read: `tasks` then has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extends: Vec<String>,
-    /// Tasks taken over that depend on others here. Empty once the file is read.
+    /// Included tasks with other dependencies here. Empty after the file is read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewire: Vec<Rewire>,
-    /// Its tasks, in the order in which they stand in the table.
+    /// Its tasks, in the order of the table.
     #[serde(default)]
     pub tasks: Vec<PipelineTask>,
 }
 
-/// New dependencies of a task that was taken over.
+/// New dependencies of an included task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rewire {
@@ -33,19 +33,20 @@ pub struct Rewire {
     pub context_from: Vec<String>,
 }
 
-/// A row to be.
+/// A task of a pipeline, which becomes a row.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineTask {
     pub id: String,
     pub title: String,
-    /// Self-contained: what the worker is asked to do. `{request}` is replaced by the person's request.
+    /// What the worker is asked to do, understandable on its own. `{request}` is replaced by the person's
+    /// request.
     pub description: String,
     pub role: String,
-    /// Ids that must be completed first.
+    /// Ids of tasks that must complete first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deps: Vec<String>,
-    /// Ids of earlier waves whose findings it gets.
+    /// Ids of tasks of earlier waves whose findings it receives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_from: Vec<String>,
     #[serde(default)]
@@ -92,7 +93,8 @@ impl Pipeline {
         (header, rows)
     }
 
-    /// The pipeline for one request: `{request}` in titles and descriptions is what the person typed.
+    /// The pipeline for one request: `{request}` in titles and descriptions is replaced by the text that the
+    /// person typed.
     #[must_use]
     pub fn for_request(&self, request: &str) -> Self {
         let request = match request.trim() {
@@ -179,7 +181,7 @@ fn numbered(id: &str, n: usize) -> String {
     format!("{}-{:03}", prefix_of(id), n + 1)
 }
 
-/// One pass, so that braces in what is filled in stay as they are.
+/// One pass, so that braces in inserted text stay as they are.
 fn fill<'v>(template: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -209,26 +211,26 @@ pub enum Expansion {
     PerIssue {
         /// Input column that receives the issue's id.
         issue_column: String,
-        /// Id prefix of the tasks that also wait for the same task of the issues their issue depends on.
+        /// Id prefix of the tasks that also wait for the same task of the issues that their issue depends on.
         chain: String,
-        /// File of the session folder that lists the files a plan touches; tasks of `chain` whose plans overlap
-        /// do not run side by side.
+        /// File of the session folder that lists the files a plan touches; tasks of `chain` whose plans
+        /// overlap do not run at the same time.
         #[serde(default)]
         plan: Option<String>,
     },
-    /// During the run: after a planning task, one row per task of its plan stands in for a placeholder row.
+    /// During the run: after a planning task, one row per task of its plan replaces a placeholder row.
     PerPlanTask {
         /// The planning task.
         after: String,
-        /// The placeholder row; what depends on it then depends on all of its stand-ins.
+        /// The placeholder row; tasks that depend on it then depend on all rows that replace it.
         replaces: String,
         /// Pattern of the plan's task files in the session folder.
         plan_tasks: String,
         /// Up to this many modules the placeholder stays as it is.
         low_max_modules: u32,
-        /// Up to this many modules the stand-ins run at once; above, `design` runs first.
+        /// Up to this many modules the new rows run at once; above, `design` runs first.
         medium_max_modules: u32,
-        /// The row put before the stand-ins of a large plan.
+        /// The row that runs before the new rows of a large plan.
         #[serde(default)]
         design: Option<Box<PipelineTask>>,
     },
@@ -239,7 +241,7 @@ pub enum Expansion {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Switch")]
 pub enum PipelineFlag {
-    /// Leaves out all tasks of a role; what depended on them inherits their dependencies.
+    /// Removes all tasks of a role; tasks that depended on them inherit their dependencies.
     RemoveRole {
         /// Name of the flag without dashes: `no-supervision`.
         flag: String,

@@ -1,5 +1,5 @@
-//! What happens between waves: loops, checkpoints and gates, as a closed set of kinds with parameters that any team
-//! may use. Refuses to act; the engine reads these and decides.
+//! What happens between waves: loops, checkpoints and gates, as a closed set of kinds with parameters that
+//! any team may use. Data only: the engine reads these and decides.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ pub enum LoopKind {
     /// The generator improves its work while the critic measures a pass rate below `min_pass_rate` or, when there
     /// is a target column, coverage below the row's target. A round that makes things worse is rolled back.
     GeneratorCritic {
-        /// Role that makes.
+        /// Role that generates.
         generator: String,
         /// Role that measures.
         critic: String,
-        /// Rounds are counted per value of this column; left out, per critic task.
+        /// Rounds are counted per value of this column; if omitted, per critic task.
         #[serde(default)]
         per: Option<String>,
         min_pass_rate: f64,
@@ -24,7 +24,7 @@ pub enum LoopKind {
         /// Output column with the measured coverage.
         #[serde(default)]
         coverage_column: Option<String>,
-        /// Input column with the coverage wanted.
+        /// Input column with the target coverage.
         #[serde(default)]
         target_column: Option<String>,
         max_rounds: u32,
@@ -36,7 +36,7 @@ pub enum LoopKind {
         /// File of the session folder with rounds and history.
         #[serde(default)]
         state_file: Option<String>,
-        /// File of the session folder that tells the generator what to fix; columns in braces are filled in.
+        /// File of the session folder with the feedback for the generator; columns in braces are filled in.
         #[serde(default)]
         brief: Option<String>,
     },
@@ -44,7 +44,7 @@ pub enum LoopKind {
     FixVerify {
         /// Role that repairs.
         fixer: String,
-        /// Role that judges; left out, the engine runs the project's build and tests itself.
+        /// Role that verifies; if omitted, wavecrew runs the project's build and tests itself.
         #[serde(default)]
         verifier: Option<String>,
         /// Share of checks that must pass.
@@ -52,7 +52,7 @@ pub enum LoopKind {
         max_rounds: u32,
         #[serde(default)]
         on_limit: OnLimit,
-        /// Run what the change affects before everything.
+        /// Run the tests that the change affects first.
         #[serde(default)]
         affected_first: bool,
     },
@@ -63,23 +63,23 @@ pub enum LoopKind {
 #[serde(deny_unknown_fields)]
 pub struct InnerLoop {
     pub max_iterations: u32,
-    /// From this iteration on, `enough_pass_rate` is enough to leave.
+    /// From this iteration on, `enough_pass_rate` is enough to stop.
     pub relaxed_from: u32,
     pub enough_pass_rate: f64,
 }
 
-/// What follows when a loop has used up its rounds.
+/// What happens when a loop has used up its rounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLimit {
-    /// Take what there is, with a warning.
+    /// Accept the result, with a warning.
     #[default]
     Accept,
     /// The task failed.
     Fail,
 }
 
-/// A role whose tasks judge what was done so far by a score from 0 to 1.
+/// A role whose tasks rate the work so far with a score from 0 to 1.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
@@ -90,7 +90,7 @@ pub struct Checkpoint {
     pub warn: f64,
     /// How often the upstream task runs again with the report as context.
     pub max_revisions: u32,
-    /// The same when nobody is asked; then the run stops.
+    /// The same if nobody can be asked; then the run stops.
     pub unattended_revisions: u32,
     /// Output column that receives the verdict.
     #[serde(default)]
@@ -131,15 +131,15 @@ impl CheckpointVerdict {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum GateKind {
-    /// A weighted score of 0 to 100: go on, offer a revision, or send back.
+    /// A weighted score of 0 to 100: continue, offer a revision, or send back.
     Score {
         name: String,
         /// Id prefix of the tasks it follows.
         after: String,
         dimensions: Vec<Dimension>,
-        /// From this score on the run goes on.
+        /// From this score on, the run continues.
         pass: f64,
-        /// From this score on a revision is offered; below, the work goes back.
+        /// From this score on, a revision is offered; below, the work is sent back.
         revise: f64,
         /// Output column that receives the score.
         #[serde(default)]
@@ -147,17 +147,17 @@ pub enum GateKind {
         /// Role whose tasks run again.
         back_to: String,
         max_revisions: u32,
-        /// Pipelines in which a person approves before the run goes on.
+        /// Pipelines in which a person approves before the run continues.
         #[serde(default)]
         approval_in: Vec<String>,
     },
-    /// A weighted score of 0 to 100 that is computed and shown, and stops nothing.
+    /// A weighted score of 0 to 100 that is computed and shown. It never stops the run.
     Rating {
         name: String,
         after: String,
         dimensions: Vec<Dimension>,
     },
-    /// A worker's verdict, one word out of three sets.
+    /// A worker's verdict: one word out of three lists.
     Verdict {
         name: String,
         after: String,
@@ -168,7 +168,7 @@ pub enum GateKind {
         back_to: String,
         max_revisions: u32,
     },
-    /// A person says yes or no.
+    /// A person approves or stops the run.
     Approval {
         name: String,
         after: String,
@@ -217,10 +217,10 @@ pub enum DimensionSource {
     Reported,
     /// Measured coverage against the targets.
     CoverageAchievement,
-    /// Measured strength of the tests.
+    /// Measured effectiveness of the tests.
     TestEffectiveness,
-    /// Defects the tests brought to light.
+    /// Defects that the tests found.
     DefectDetection,
-    /// Rounds the loops needed.
+    /// Rounds that the loops needed.
     LoopEfficiency,
 }

@@ -1,5 +1,5 @@
-//! Roles: who does a task, what it may touch, what it owes, and the instruction that makes an agent play it.
-//! Refuses to know how an agent is started.
+//! Roles: who does a task, what it may change, what it owes, and its instruction. Knows nothing of starting
+//! agents.
 
 use super::limits::LimitsPatch;
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// What stands in the `role` column.
+    /// Its name in the `role` column.
     pub name: String,
     /// Id prefixes of its tasks, without the dash: `["TESTGEN"]`.
     pub prefixes: Vec<String>,
@@ -24,13 +24,13 @@ pub struct Role {
     /// braces are replaced by the row's values.
     #[serde(default = "default_commit")]
     pub commit: String,
-    /// When its interactive tasks run, seen from the one-shot tasks of the same wave.
+    /// When its interactive tasks run, relative to the one-shot tasks of the same wave.
     #[serde(default)]
     pub position: Position,
-    /// Agents it prefers, best first; empty takes the run's default.
+    /// Agents it prefers, best first; empty for the run's default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// Files that have to be there before its task counts as completed.
+    /// Files that must exist before its task counts as completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owes: Vec<Owed>,
     /// How its claims are checked, beyond the files it owes.
@@ -49,7 +49,7 @@ pub struct Role {
     pub instruction: String,
 }
 
-/// What a commit says where nobody said anything else.
+/// The default commit message.
 pub const DEFAULT_COMMIT: &str = "{id}: {title}";
 
 fn default_commit() -> String {
@@ -74,7 +74,7 @@ impl Role {
     }
 }
 
-/// What a role may change. The session folder's own artifacts are always allowed.
+/// What a role may change in the project. It may always write to the team's folders in the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -100,33 +100,35 @@ impl Access {
     }
 }
 
-/// Where a role's workers stand.
+/// Where a role's workers work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workspace {
     /// In the project itself.
     #[default]
     Project,
-    /// In a snapshot of the tree, uncommitted work included.
+    /// In a snapshot of the project, uncommitted work included.
     Snapshot,
     /// In a git worktree of their own, merged back in order.
     Worktree,
 }
 
-/// What the coordinator measures itself before a claim counts. Each check is a program of its own that takes a while.
+/// A check of claims that takes time and runs as a process of its own, before the claim counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Examination")]
 pub enum CheckKind {
     /// The tests that were written: they load, assert something, and weaken nothing.
     GeneratedTests,
-    /// The tests are run and measured, also before a worker is started, who is not needed if all is well.
+    /// wavecrew runs and measures the tests, also before a worker is started. If all is well, no worker is
+    /// needed.
     TestRun,
-    /// The report on a suite: its figures are computed from what was measured.
+    /// The report on a suite: wavecrew computes its figures from measurements.
     TestReport,
-    /// Changed code: the project's build and tests are run, before and after.
+    /// Changed code: wavecrew runs the project's build and tests before and after the change.
     CodeWork,
-    /// Changed code, with tests that have to pass: as above, as often as its loop allows.
+    /// Changed code, as for `code-work`; the tests must also pass. Failures are sent back as often as the
+    /// role's loop allows.
     CodeTests,
 }
 
@@ -149,7 +151,7 @@ impl CheckKind {
         }
     }
 
-    /// Whether it also comes before the worker, who may then not be needed.
+    /// Whether the check also runs before the worker, which may then not be needed.
     pub fn runs_before_worker(self) -> bool {
         match self {
             Self::TestRun => true,
@@ -169,13 +171,13 @@ pub enum Position {
     Post,
 }
 
-/// A file, or a set of files, that a task must leave behind.
+/// A file, or a set of files, that a task must deliver.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Owed {
     /// Path in the session folder; a column in braces is filled in, `*` and `**` match names and folders.
     pub path: String,
-    /// Owed only by rows for which this holds.
+    /// Owed only by rows for which this is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
     /// At least this many files match the path.
@@ -225,13 +227,14 @@ pub enum Content {
         #[serde(default)]
         headings: Vec<String>,
     },
-    /// Requirements in Markdown: each begins with `FR-001` and on, has a priority and acceptance criteria; user stories.
+    /// Requirements in Markdown: numbered `FR-001` and up, each with a priority and acceptance criteria; user
+    /// stories.
     Requirements {
         #[serde(default)]
         headings: Vec<String>,
     },
-    /// Epics in Markdown: each begins with `EPIC-001` and on, names its requirements, and has stories that begin with
-    /// `STORY-001` and on; an MVP that names some of them.
+    /// Epics in Markdown: numbered `EPIC-001` and up, each with its requirements and with stories numbered
+    /// `STORY-001` and up; an MVP that names some of them.
     Epics {
         #[serde(default)]
         headings: Vec<String>,
@@ -240,16 +243,17 @@ pub enum Content {
         /// How many stories in each.
         stories: Bounds,
     },
-    /// A code review in Markdown: a verdict below the heading `Verdict`, and below `Findings` a table or a JSON block of
-    /// findings, each with file, line, severity, dimension and suggested fix. The verdict has to fit the worst of them.
+    /// A code review in Markdown: a verdict below the heading `Verdict`, and below `Findings` a table or a
+    /// JSON block of findings, each with file, line, severity, dimension and suggested fix. The verdict must
+    /// fit the worst of them.
     Review(ReviewRules),
-    /// JSON that satisfies a JSON Schema.
+    /// Valid JSON for a JSON Schema.
     Json {
         schema: JsonSchemaText,
-        /// Places of texts or lists of texts that name files of the project, such as `/tasks/*/files`.
+        /// Places of texts, or lists of texts, that name files of the project, such as `/tasks/*/files`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
-        /// Place of a text that is the file's own name without its ending.
+        /// Place of a text that must be the file's own name without its extension.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         own_name: Option<String>,
     },
@@ -257,7 +261,7 @@ pub enum Content {
     TestFile,
 }
 
-/// What the findings of a review may say, and what follows from them.
+/// The words that findings of a review may use, and the verdicts that they allow.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewRules {
@@ -277,7 +281,7 @@ pub struct Severity {
     pub verdicts: Vec<String>,
 }
 
-/// How many of something are wanted.
+/// A minimum and a maximum number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {

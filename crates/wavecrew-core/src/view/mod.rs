@@ -19,7 +19,7 @@ use crate::pool::Pool;
 use crate::time::{Timestamp, human};
 use std::time::Duration;
 
-/// What a report says about the session itself.
+/// The facts of a report about the session itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionMeta<'a> {
     /// What commands in the report begin with: the program, with the project's folder if the reader needs it.

@@ -3,8 +3,10 @@
 
 use super::left_behind::LeftBehind;
 use super::lock;
+use super::reports::{attempt_of, read_message};
+use super::requests::{Waiting, carry_out};
 use super::results::{Results, purge};
-use super::run::{Coordinator, News, attempt_of};
+use super::run::{Coordinator, News};
 use super::turns::{Offer, Ready, Stage};
 use crate::lease_keys::{self, Written};
 use crate::path_map::PathMap;
@@ -41,7 +43,7 @@ impl Coordinator {
         }
         for incoming in results.stored().await {
             let payload = incoming.message.payload.clone();
-            if let Some((from, bytes)) = super::run::read_message(&payload) {
+            if let Some((from, bytes)) = read_message(&payload) {
                 let _ = self.left_behind.add(from, bytes, incoming.sequence);
             }
         }
@@ -207,7 +209,7 @@ impl Coordinator {
             };
             turn.last_request = turn.last_request.max(*number);
             let request = turn.map_json(request.clone());
-            let reply = super::run::carry_out(&turn.command.env_set, request, super::run::Waiting::No);
+            let reply = carry_out(&turn.command.env_set, request, Waiting::No);
             self.answered(key, *number, &reply);
             return;
         }

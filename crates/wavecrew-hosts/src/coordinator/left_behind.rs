@@ -61,7 +61,7 @@ impl AllLeftBehind {
             self.0.insert(attempt.token.clone(), found);
             return None;
         }
-        let token = super::run::attempt_of(&message)?.token.clone();
+        let token = super::reports::attempt_of(&message)?.token.clone();
         match self.0.get_mut(&token) {
             Some(known) => {
                 known.messages.push((message, bytes, sequence));

@@ -4,13 +4,21 @@
 mod adopt;
 mod apply;
 mod brought_here;
+mod choosing;
 mod directory;
+mod ending;
 mod journal_facts;
+mod leases;
 mod left_behind;
+mod opening;
 mod pipes;
 mod prepare;
+mod reports;
+mod requests;
 mod results;
 mod run;
+mod sending;
+mod starting;
 mod turns;
 
 pub use directory::{Directory, SILENT_AFTER, misfit};

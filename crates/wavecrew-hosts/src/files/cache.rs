@@ -1,4 +1,4 @@
-//! Hashes of files that have not changed since they were computed, so that a file is read once and then only looked at.
+//! Keeps hashes of files, so that an unchanged file is read once; later only its size and times are compared.
 
 use crate::objects::ObjectId;
 use std::collections::HashMap;
@@ -8,7 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// File systems note times in steps of a few milliseconds: a file that changed this recently may change again unnoticed.
+/// File systems record times in steps of a few milliseconds: a second change within this time may leave the
+/// time as it is.
 const UNSETTLED_NANOS: i128 = 50_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,9 +63,9 @@ impl HashCache {
         Ok(id)
     }
 
-    /// Remembers what was just written.
+    /// Remembers the hash of a file that was just written.
     pub fn note(&mut self, path: &Path, id: &ObjectId) {
-        // Whoever changes it now gives it a later time: see `write`.
+        // Any later change gives the file a later time: see `write`.
         if let Ok(found) = path.symlink_metadata() {
             self.0.insert(path.to_owned(), (Version::of(&found), id.clone()));
         }

@@ -18,7 +18,7 @@ pub enum Change {
     Put {
         entry: Entry,
     },
-    /// Of a file that several workers add lines to: only what is new.
+    /// New lines of a file that several workers append to.
     Append {
         id: ObjectId,
     },
@@ -30,7 +30,7 @@ pub enum Change {
 pub struct Changes(pub BTreeMap<String, Change>);
 
 impl Changes {
-    /// The difference between what a worker got and what it left.
+    /// The difference between the files that a worker received and those that it left.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let mut changes = BTreeMap::new();
         for (path, entry) in &after.0 {
@@ -44,7 +44,8 @@ impl Changes {
         Self(changes)
     }
 
-    /// Applies the changes below `root`. Returns those that were left out: paths that `allowed` refuses.
+    /// Applies the changes below `root`. Returns the changes that were not applied: those of paths that
+    /// `allowed` refuses.
     pub fn apply(
         &self,
         root: &Path,
@@ -53,7 +54,7 @@ impl Changes {
         hashes: &mut HashCache,
     ) -> io::Result<Vec<String>> {
         let mut refused = Vec::new();
-        // Removals first, what is deepest first: a file may have become a folder, and the other way round.
+        // Removals first, the deepest paths first: a file may have become a folder, and the reverse.
         let removals = self
             .0
             .iter()
@@ -98,7 +99,7 @@ fn is_plain_folder(root: &Path, folder: &str) -> bool {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     match openat2(&root_fd, folder, flags, Mode::empty(), resolve) {
         Ok(_) => true,
-        // A kernel before 5.6, or a filter of system calls.
+        // The kernel is older than 5.6, or a filter refuses the system call.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
             let mut path = root.to_owned();
             folder.split('/').all(|part| {
@@ -143,7 +144,7 @@ mod tests {
         let mut host_hashes = HashCache::default();
         write_snapshot(&there, &before, &[], &cache, &mut host_hashes).unwrap();
         assert_eq!(scan(&there, &all, &mut host_hashes).unwrap().snapshot, before);
-        // Same length, at once: must be noticed.
+        // Changed at once, with the same length: the change must be found.
         fs::write(there.join("a/b/x"), "y").unwrap();
         fs::remove_file(there.join("gone")).unwrap();
         fs::remove_file(there.join("link")).unwrap();

@@ -1,6 +1,6 @@
-//! The files of a worker on their way: a [`Snapshot`] of a folder as content-addressed objects, [`scan`]ned on one machine,
-//! [`write_snapshot`] on another, and what changed there on the way back. Moves no bytes over the network: see
-//! [`objects`](crate::objects).
+//! Moves the files of a worker between machines: [`scan`] makes a [`Snapshot`] of a folder from
+//! content-addressed objects, [`write_snapshot`] writes it on another machine, and the changes made there
+//! come back. Sends no bytes itself: see [`objects`](crate::objects).
 
 mod cache;
 mod changes;

@@ -1,4 +1,5 @@
-//! Lists the files of a folder that travel. In a repository, what git ignores stays behind, tracked or not.
+//! Lists the files of a folder that are sent. In a repository, files that git ignores are not sent, tracked
+//! or not.
 
 use super::{Entry, HashCache, Snapshot};
 use ignore::WalkBuilder;
@@ -16,16 +17,16 @@ pub enum ScanError {
     Name { path: PathBuf },
 }
 
-/// Which files of a folder travel.
+/// Which files of a folder are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Files that git ignores stay behind.
+    /// Whether to skip files that git ignores.
     pub follow_gitignore: bool,
-    /// Paths relative to the folder that stay behind, with everything below.
+    /// Paths relative to the folder that are not sent, with everything below them.
     pub without: Vec<PathBuf>,
-    /// Patterns of ignored files that travel all the same.
+    /// Patterns of ignored files that are sent all the same.
     pub include: Vec<String>,
-    /// Single files that travel whatever the rest says.
+    /// Single files that are always sent.
     pub also: Vec<PathBuf>,
 }
 
@@ -36,7 +37,7 @@ pub struct Scanned {
     pub bytes: u64,
 }
 
-/// Reads a folder. A folder that is not there is empty.
+/// Reads a folder. A missing folder counts as empty.
 pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Result<Scanned, ScanError> {
     let mut found = Scanned::default();
     if !root.is_dir() {
@@ -48,7 +49,7 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
     let without: Vec<PathBuf> = selection.without.iter().map(|path| root.join(path)).collect();
     let included = included(root, &selection.include);
     for ignored in [false, true] {
-        // The second pass is for what is ignored, but wanted.
+        // The second pass finds ignored files that the patterns name.
         let Some(included) = included.as_ref().or((!ignored).then_some(&None)) else {
             break;
         };
@@ -68,7 +69,7 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => match error.into_io_error() {
-                    // Gone in the meantime, or not ours to read: locally, a worker could not read it either.
+                    // Removed in the meantime, or not readable: a local worker could not read it either.
                     Some(error)
                         if matches!(
                             error.kind(),
@@ -106,7 +107,7 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
     Ok(found)
 }
 
-/// The patterns of what travels although git ignores it; `None` if there are none.
+/// The patterns of files that are sent although git ignores them; `None` if there are none.
 #[expect(clippy::option_option, reason = "no second pass, or one with patterns")]
 fn included(root: &Path, patterns: &[String]) -> Option<Option<ignore::gitignore::Gitignore>> {
     if patterns.is_empty() {
@@ -135,7 +136,7 @@ fn add(root: &Path, path: &Path, hashes: &mut HashCache, found: &mut Scanned) ->
             found.snapshot.0.insert(name.to_owned(), entry);
             Ok(())
         }
-        // A pipe, a socket or a device; or gone in the meantime; or not ours to read.
+        // A pipe, a socket or a device; or removed in the meantime; or not readable.
         Ok(None) => Ok(()),
         Err(error)
             if matches!(
@@ -160,7 +161,7 @@ fn add_parents(name: &str, entries: &mut BTreeMap<String, Entry>) {
     }
 }
 
-/// What has this name now.
+/// What the path refers to now.
 pub(super) fn entry_of(path: &Path, hashes: &mut HashCache) -> io::Result<Option<Entry>> {
     let found = path.symlink_metadata()?;
     Ok(if found.is_dir() {

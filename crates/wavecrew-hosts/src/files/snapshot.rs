@@ -1,5 +1,5 @@
-//! What is in a folder, by hash. As objects it is a tree: one object per folder, so that a change in one folder moves that
-//! folder's object and those above it.
+//! The content of a folder, by hash. As objects it is a tree with one object per folder, so after a change
+//! only the objects of the changed folder and of the folders above it are sent.
 
 use crate::objects::{ObjectId, ObjectReader};
 use serde::{Deserialize, Serialize};
@@ -16,14 +16,14 @@ pub enum Entry {
         executable: bool,
         size: u64,
     },
-    /// A symbolic link, with what it says.
+    /// A symbolic link, with its target.
     Link {
         to: String,
     },
     Folder,
 }
 
-/// Paths relative to the folder, `/` between names. Folders stand before what is in them.
+/// Paths relative to the folder, with `/` between names. A folder comes before its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot(pub BTreeMap<String, Entry>);
 

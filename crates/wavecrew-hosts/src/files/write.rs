@@ -1,4 +1,4 @@
-//! Makes a folder look like a snapshot: writes what differs, removes what is too much.
+//! Makes a folder equal to a snapshot: writes what differs, removes the rest.
 
 use super::scan::entry_of;
 use super::{Entry, HashCache, Snapshot};
@@ -12,9 +12,10 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use wavecrew_session::worker_file::remove_any;
 
-/// Files get a time a little in the past: whatever changes one of them afterwards, however soon, changes its time too.
+/// Files get a modification time slightly in the past, so that every later change, however soon, changes the
+/// time.
 const PAST: Duration = Duration::from_secs(2);
-/// Larger files are data, not texts for workers.
+/// Larger files are treated as data, in which no path is replaced.
 pub(crate) const MAPPED_BYTES: u64 = 1 << 20;
 
 /// Writes a snapshot to `root`, which holds nothing else afterwards except `kept` names at its top.
@@ -58,7 +59,7 @@ pub fn map_paths(root: &Path, wanted: &Snapshot, map: &PathMap, hashes: &mut Has
     Ok(())
 }
 
-/// Puts one entry in place, whatever was there.
+/// Writes one entry and replaces whatever has its name.
 pub(super) fn write_entry(
     path: &Path,
     entry: &Entry,
@@ -96,7 +97,7 @@ pub(super) fn write_entry(
     Ok(())
 }
 
-/// Appends bytes to a file that others append to.
+/// Appends bytes to a file that other processes append to as well.
 pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .append(true)

@@ -1,4 +1,5 @@
-//! A copy of a run's folders in a slot of the host: made to look like the coordinator's, and compared afterwards.
+//! A copy of a run's folders in a slot of the host: made equal to the coordinator's, and compared with it
+//! after the turn.
 
 use crate::files::{
     Change, Changes, Entry, HashCache, MAPPED_BYTES, Snapshot, map_paths, scan, write_snapshot,
@@ -16,7 +17,7 @@ use wavecrew_remote::names::token;
 use wavecrew_session::SessionDir;
 use wavecrew_session::worker_file::remove_any;
 
-/// What the slots of a host share.
+/// State that the slots of a host share.
 #[derive(Debug)]
 pub(super) struct HostFiles {
     pub state: PathBuf,
@@ -24,7 +25,7 @@ pub(super) struct HostFiles {
     pub store: ObjectStore,
 }
 
-/// The folders of one slot. Hashes of what is in them stay known from turn to turn.
+/// The folders of one slot. The hashes of their files are kept from turn to turn.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub number: u32,
@@ -38,7 +39,7 @@ pub(super) struct Mirror {
     pub session: SessionDir,
     /// From the coordinator's paths to the host's.
     pub map: PathMap,
-    /// Each folder as the worker gets it.
+    /// Each folder as the worker receives it.
     before: Vec<(Root, Snapshot)>,
     git: Option<(GitState, PathBuf)>,
 }
@@ -52,7 +53,7 @@ impl Slot {
     }
 }
 
-/// Brings the objects of a turn to the host's disk.
+/// Fetches the objects of a turn to the host's disk.
 pub(super) async fn fetch(files: &HostFiles, details: &Details) -> Result<(), StoreError> {
     let HostFiles { cache, store, .. } = files;
     for root in &details.roots {
@@ -83,20 +84,20 @@ pub(super) async fn fetch(files: &HostFiles, details: &Details) -> Result<(), St
     Ok(())
 }
 
-/// The folder of everything that a host keeps for a project of one coordinator, in one slot.
+/// The folder with everything that one slot of a host keeps for a project of one coordinator.
 fn slot_folder(files: &HostFiles, slot: u32, details: &Details) -> PathBuf {
     let name = token(&details.project.to_string_lossy());
     files.state.join("slots").join(slot.to_string()).join(name)
 }
 
-/// The commits of a project that this host has got.
+/// The commits of a project that this host has received.
 fn repository(files: &HostFiles, details: &Details) -> PathBuf {
     let name = token(&details.project.to_string_lossy());
     files.state.join("repositories").join(format!("{name}.git"))
 }
 
 impl Mirror {
-    /// Makes the folders of a slot look like the coordinator's. Blocks.
+    /// Makes the folders of a slot equal to the coordinator's. Blocks.
     pub fn make(files: &HostFiles, slot: &Slot, details: &Details, program: &Path) -> io::Result<Self> {
         let folder = slot_folder(files, slot.number, details);
         let project = folder.join(details.project.file_name().unwrap_or("project".as_ref()));
@@ -134,7 +135,7 @@ impl Mirror {
             let mut kept = root.kind.kept().to_vec();
             kept.extend(own.iter().map(String::as_str));
             if root.kind == RootKind::Session {
-                // Of turns before: prompts, inboxes.
+                // Left from earlier turns: prompts, inboxes.
                 remove_any(&path.join(".run"));
             }
             write_snapshot(&path, &wanted, &kept, &files.cache, &mut hashes)?;
@@ -161,7 +162,7 @@ impl Mirror {
         })
     }
 
-    /// What the worker changed, and the objects of it. Blocks.
+    /// The worker's changes, and their objects. Blocks.
     pub fn compare(
         &self,
         files: &HostFiles,
@@ -246,7 +247,7 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What was added to the end of a file, if its beginning is as it was.
+/// The bytes appended to a file, if its beginning is unchanged.
 fn appended(file: &Path, before: Option<&Entry>) -> io::Result<Option<Vec<u8>>> {
     let bytes = fs::read(file)?;
     let Some(Entry::File { id, size, .. }) = before else {
@@ -257,7 +258,7 @@ fn appended(file: &Path, before: Option<&Entry>) -> io::Result<Option<Vec<u8>>> 
     Ok(old.map(|_| bytes[length..].to_vec()))
 }
 
-/// The text of a small file with the coordinator's paths, if it has some.
+/// The text of a small file with the coordinator's paths put back, if it contains paths of the host.
 fn mapped_text(file: &Path, size: u64, back: &PathMap) -> io::Result<Option<Vec<u8>>> {
     if size > MAPPED_BYTES {
         return Ok(None);
@@ -269,7 +270,7 @@ fn mapped_text(file: &Path, size: u64, back: &PathMap) -> io::Result<Option<Vec<
     })
 }
 
-/// Makes the repository of a slot stand at the coordinator's commit and branch.
+/// Checks out the coordinator's commit and branch in the repository of a slot.
 fn prepare_repository(
     shared: &Path,
     project: &Path,
@@ -284,7 +285,7 @@ fn prepare_repository(
         git::run(project, &["init", "-q"])?;
         let alternates = project.join(".git/objects/info/alternates");
         fs::write(alternates, format!("{}\n", shared.join("objects").display()))?;
-        // As on the coordinator: sessions are nobody's work.
+        // As on the coordinator: session folders are not part of anybody's work.
         let exclude = project.join(".git/info/exclude");
         fs::create_dir_all(project.join(".git/info"))?;
         fs::write(exclude, format!("/{}/\n", wavecrew_session::WORKFLOW_FOLDER))?;
@@ -305,7 +306,7 @@ fn prepare_repository(
         }
         return Ok(());
     }
-    // A worktree. The project itself stands somewhere else, so that the branch is free.
+    // A worktree. The project itself is at another commit, so that the branch is free.
     if top.join(".git").exists() && git::head(top) == Some((Some(commit.clone()), state.branch.clone())) {
         return Ok(());
     }
@@ -326,9 +327,9 @@ fn prepare_repository(
     git::run(project, &args).map(drop)
 }
 
-/// Takes the commits of bundles that are new here.
+/// Imports the commits of bundles that this host does not have.
 fn take_bundles(shared: &Path, state: &GitState, cache: &ObjectCache) -> io::Result<()> {
-    // Slots take turns: git would refuse to write the same pack twice at once.
+    // One slot at a time: git refuses to write the same pack twice at once.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     if !shared.join("HEAD").exists() {
@@ -353,7 +354,7 @@ fn take_bundles(shared: &Path, state: &GitState, cache: &ObjectCache) -> io::Res
     Ok(())
 }
 
-/// Sends what a turn left.
+/// Sends the results of a turn.
 pub(super) async fn bring_back(
     files: Arc<HostFiles>,
     slot: Arc<Slot>,

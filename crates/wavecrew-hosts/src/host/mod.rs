@@ -3,9 +3,13 @@
 mod announce;
 mod lease;
 mod mirror;
+mod orders;
+mod outbox;
 mod output;
+mod process;
 mod relay;
 mod serve;
+mod slots;
 mod turn;
 
 pub use serve::{HostError, serve};

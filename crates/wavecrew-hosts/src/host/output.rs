@@ -1,10 +1,21 @@
 //! The output of a worker on its way to the coordinator: whole lines, with the coordinator's paths and without the host's
 //! secrets.
 
+use super::outbox::Outbox;
+use super::turn::HostContext;
 use crate::path_map::PathMap;
 use memchr::memrchr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::timeout;
 use wavecrew_agents::Redactor;
-use wavecrew_remote::wire::OUTPUT_CHUNK;
+use wavecrew_remote::wire::{AttemptToken, FromHost, OUTPUT_CHUNK, OutputStream};
+
+/// A line without an end is sent after this much silence.
+const PARTIAL: Duration = Duration::from_millis(300);
 
 /// One stream of a process.
 #[derive(Debug)]
@@ -64,6 +75,59 @@ impl Lines {
     /// Whether a line has begun and not ended.
     pub fn has_partial(&self) -> bool {
         !self.held.is_empty()
+    }
+}
+
+/// One output stream on its way to the coordinator.
+pub(super) struct CarriedStream {
+    pub stream: OutputStream,
+    pub outbox: Outbox,
+    pub attempt: AttemptToken,
+    pub turn: u32,
+    pub map: PathMap,
+    pub context: Arc<HostContext>,
+}
+
+impl CarriedStream {
+    /// Sends what a process prints, until its end. Returns the number of bytes.
+    pub async fn carry(self, fd: OwnedFd) -> u64 {
+        let mut lines = Lines::new();
+        let Ok(mut reader) = Receiver::from_owned_fd_unchecked(fd) else {
+            return 0;
+        };
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let read = if lines.has_partial() {
+                let Ok(read) = timeout(PARTIAL, reader.read(&mut buffer)).await else {
+                    self.send(&mut lines, true).await;
+                    continue;
+                };
+                read
+            } else {
+                reader.read(&mut buffer).await
+            };
+            match read {
+                Ok(0) | Err(_) => break,
+                Ok(length) => {
+                    lines.add(&buffer[..length], &self.map, &self.context.redactor);
+                    self.send(&mut lines, false).await;
+                }
+            }
+        }
+        self.send(&mut lines, true).await;
+        lines.length()
+    }
+
+    async fn send(&self, lines: &mut Lines, at_end: bool) {
+        while let Some((offset, bytes)) = lines.take(&self.map, &self.context.redactor, at_end) {
+            let message = FromHost::Output {
+                attempt: self.attempt.clone(),
+                turn: self.turn,
+                stream: self.stream,
+                offset,
+            };
+            self.outbox.send(&message, &bytes).await;
+        }
     }
 }
 

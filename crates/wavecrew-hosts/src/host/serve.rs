@@ -2,17 +2,15 @@
 
 use super::announce::{Status, announce};
 use super::mirror::{HostFiles, Slot};
-use super::turn::{HostContext, ToTurn, run};
+use super::slots::{Pending, Running};
+use super::turn::{HostContext, ToTurn};
 use super::{HostNews, HostSettings};
 use crate::consume::consume;
-use crate::mail;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::open_project;
-use crate::task::Details;
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::AckPolicy;
 use async_nats::jetstream::consumer::pull;
-use bytes::Bytes;
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io;
@@ -28,20 +26,13 @@ use wavecrew_process::guardian::{Containment, Guardian, USER_NAMESPACE};
 use wavecrew_process::{GuardianEvent, ProcessError, check_open_files_limit};
 use wavecrew_remote::connect::{ConnectError, Connection, Link, connect};
 use wavecrew_remote::names::{Names, token};
-use wavecrew_remote::sign::NotTrusted;
-use wavecrew_remote::wire::{
-    AttemptToken, FromHost, HostAnnouncement, Refusal, ToHost, Turn as WireTurn, WIRE_VERSION, decode, encode,
-};
+use wavecrew_remote::wire::{HostAnnouncement, Refusal, WIRE_VERSION};
 use wavecrew_run::sandbox::{SandboxSettings, program_rules};
 use wavecrew_session::random_name;
 
-/// An offer waits for a slot this long before it goes back.
-const PENDING: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(250);
 /// How long a new host watches whether another one with its name is there.
 const SAME_NAME: Duration = Duration::from_secs(5);
-/// Tokens of turns that are over; a message that comes once more is recognised.
-const REMEMBERED: usize = 10_000;
 /// How long the link may be down before the person hears of it.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -79,33 +70,19 @@ impl HostError {
     }
 }
 
-/// An offer without a slot.
-struct Pending {
-    wire: WireTurn,
-    details: Details,
-    since: Instant,
-}
-
-struct Running {
-    run: String,
-    task: String,
-    slot: Arc<Slot>,
-    orders: UnboundedSender<ToTurn>,
-}
-
-struct Host {
-    settings: HostSettings,
-    context: Arc<HostContext>,
-    status: Arc<Status>,
-    free: Vec<Arc<Slot>>,
+pub(super) struct Host {
+    pub settings: HostSettings,
+    pub context: Arc<HostContext>,
+    pub status: Arc<Status>,
+    pub free: Vec<Arc<Slot>>,
     /// The slot of the last turn of an attempt: its agent may look for its conversation there.
-    homes: HashMap<(String, String, u32), u32>,
-    pending: VecDeque<Pending>,
-    running: HashMap<String, Running>,
-    over: VecDeque<String>,
-    done: UnboundedSender<(String, String)>,
-    news: UnboundedSender<HostNews>,
-    stopping: bool,
+    pub homes: HashMap<(String, String, u32), u32>,
+    pub pending: VecDeque<Pending>,
+    pub running: HashMap<String, Running>,
+    pub over: VecDeque<String>,
+    pub done: UnboundedSender<(String, String)>,
+    pub news: UnboundedSender<HostNews>,
+    pub stopping: bool,
 }
 
 /// Serves until it is told to stop.
@@ -328,222 +305,5 @@ impl Host {
         if let Some(route) = routes.get(&key) {
             let _ = route.send(event);
         }
-    }
-
-    async fn handle(&mut self, message: Message) {
-        let payload = message.payload.clone();
-        // Lost with this process, it is offered again: its lease has no holder.
-        let _ = message.ack().await;
-        let Ok((order, rest)) = decode::<ToHost>(&payload) else {
-            return;
-        };
-        let bytes = payload.slice_ref(rest);
-        if let Err(error) = self.check_signature(&message, &order) {
-            return self.distrust(&order, &error);
-        }
-        match order {
-            ToHost::Turn(wire) => self.offered(*wire),
-            ToHost::Input { attempt, last, .. } => self.order(&attempt, ToTurn::Input { bytes, last }),
-            ToHost::Reply {
-                attempt,
-                number,
-                reply,
-                ..
-            } => self.order(&attempt, ToTurn::Reply { number, reply }),
-            ToHost::Close { attempt, grace, .. } => {
-                let pending = self
-                    .pending
-                    .iter()
-                    .position(|pending| pending.wire.attempt == attempt);
-                match pending.and_then(|at| self.pending.remove(at)) {
-                    Some(pending) => self.refuse(&pending.wire, Refusal::Withdrawn),
-                    None => self.order(&attempt, ToTurn::Close { grace }),
-                }
-            }
-            ToHost::Acknowledge { .. } | ToHost::Unknown => {}
-        }
-    }
-
-    /// The run that a message speaks for must have signed it.
-    fn check_signature(&mut self, message: &Message, order: &ToHost) -> Result<(), NotTrusted> {
-        let Some(attempt) = attempt_of(order) else {
-            return Ok(());
-        };
-        self.settings.trust.check(
-            (self.context.names.project(), &attempt.run),
-            message.headers.as_ref(),
-            &message.subject,
-            &message.payload,
-        )
-    }
-
-    /// Nothing of such a message is executed. Only the run of a person whom the host does not know gets an answer:
-    /// anything else may be forged, and must not end somebody's turn.
-    fn distrust(&self, order: &ToHost, error: &NotTrusted) {
-        if let Some(attempt) = attempt_of(order) {
-            let _ = self.news.send(HostNews::NotTrusted {
-                run: attempt.run.clone(),
-                reason: error.to_string(),
-            });
-        }
-        if let (ToHost::Turn(wire), Some(key)) = (order, error.stranger())
-            && !self.running.contains_key(&wire.attempt.token)
-        {
-            let key = key.to_owned();
-            self.refuse(wire, Refusal::NotTrusted { key });
-        }
-    }
-
-    fn order(&self, attempt: &AttemptToken, order: ToTurn) {
-        if let Some(running) = self.running.get(&attempt.token) {
-            let _ = running.orders.send(order);
-        }
-    }
-
-    fn offered(&mut self, wire: WireTurn) {
-        let token = &wire.attempt.token;
-        if self.running.contains_key(token) || self.over.contains(token) {
-            return;
-        }
-        if wire.host != self.settings.name || self.stopping {
-            return self.refuse(&wire, Refusal::Busy);
-        }
-        let details = match serde_json::from_value::<Details>(wire.details.clone()) {
-            Ok(details) if details.version == env!("CARGO_PKG_VERSION") => details,
-            Ok(_) | Err(_) => {
-                let refusal = Refusal::Version {
-                    wire: WIRE_VERSION,
-                    program: env!("CARGO_PKG_VERSION").to_owned(),
-                };
-                return self.refuse(&wire, refusal);
-            }
-        };
-        self.pending.push_back(Pending {
-            wire,
-            details,
-            since: Instant::now(),
-        });
-        self.start_pending();
-    }
-
-    /// Gives free slots to the runs that have the fewest.
-    fn start_pending(&mut self) {
-        while !self.free.is_empty() && !self.pending.is_empty() {
-            let share = |pending: &Pending| {
-                let run = &pending.wire.attempt.run;
-                self.running
-                    .values()
-                    .filter(|running| running.run == *run)
-                    .count()
-            };
-            let fewest = (0..self.pending.len()).min_by_key(|at| share(&self.pending[*at]));
-            let Some(pending) = fewest.and_then(|at| self.pending.remove(at)) else {
-                return;
-            };
-            self.start(pending);
-        }
-        let busy = u32::try_from(self.running.len()).unwrap_or(u32::MAX);
-        if self.status.busy.swap(busy, Ordering::Relaxed) != busy {
-            self.status.changed.notify_one();
-        }
-    }
-
-    fn start(&mut self, pending: Pending) {
-        let Pending { wire, details, .. } = pending;
-        let attempt = wire.attempt.clone();
-        let home = (attempt.run.clone(), attempt.task.clone(), attempt.attempt);
-        let at = self
-            .homes
-            .get(&home)
-            .and_then(|number| self.free.iter().position(|slot| slot.number == *number));
-        let slot = match at {
-            Some(at) => self.free.remove(at),
-            None => match self.free.pop() {
-                Some(slot) => slot,
-                None => return,
-            },
-        };
-        if self.homes.len() > REMEMBERED {
-            self.homes.clear();
-        }
-        self.homes.insert(home, slot.number);
-        let (orders, orders_in) = unbounded_channel();
-        self.running.insert(
-            attempt.token.clone(),
-            Running {
-                run: attempt.run.clone(),
-                task: attempt.task.clone(),
-                slot: Arc::clone(&slot),
-                orders,
-            },
-        );
-        let _ = self.news.send(HostNews::Started {
-            task: attempt.task.clone(),
-            run: attempt.run.clone(),
-        });
-        let (context, done) = (Arc::clone(&self.context), self.done.clone());
-        tokio::spawn(async move {
-            let how = run(context, slot, wire, details, orders_in).await;
-            let _ = done.send((attempt.token, how));
-        });
-    }
-
-    fn ended(&mut self, token: &str, how: String) {
-        if let Some(running) = self.running.remove(token) {
-            let _ = self.news.send(HostNews::Ended {
-                task: running.task,
-                run: running.run,
-                how,
-            });
-            self.free.push(running.slot);
-            self.over.push_back(token.to_owned());
-            if self.over.len() > REMEMBERED {
-                self.over.pop_front();
-            }
-        }
-        self.start_pending();
-    }
-
-    /// Offers that found no slot go back: another host may have one.
-    fn refuse_old(&mut self) {
-        while let Some(pending) = self
-            .pending
-            .pop_front_if(|pending| pending.since.elapsed() > PENDING)
-        {
-            self.refuse(&pending.wire, Refusal::Busy);
-        }
-    }
-
-    fn refuse(&self, wire: &WireTurn, reason: Refusal) {
-        let subject =
-            self.context
-                .names
-                .from_host(&self.context.host, &wire.attempt.run, &wire.attempt.token);
-        let id = format!("{}-refused", wire.attempt.token);
-        let message = FromHost::Refused {
-            attempt: wire.attempt.clone(),
-            turn: wire.turn,
-            reason,
-        };
-        let (context, payload) = (self.context.jetstream.clone(), encode(&message, b""));
-        tokio::spawn(async move {
-            // The offer expires if this cannot be sent.
-            let _ = tokio::time::timeout(
-                Duration::from_secs(30),
-                mail::send(&context, &subject, &id, Bytes::from(payload), None),
-            )
-            .await;
-        });
-    }
-}
-
-fn attempt_of(order: &ToHost) -> Option<&AttemptToken> {
-    match order {
-        ToHost::Turn(turn) => Some(&turn.attempt),
-        ToHost::Input { attempt, .. }
-        | ToHost::Close { attempt, .. }
-        | ToHost::Reply { attempt, .. }
-        | ToHost::Acknowledge { attempt } => Some(attempt),
-        ToHost::Unknown => None,
     }
 }

@@ -28,7 +28,7 @@ impl ObjectCache {
         self.folder.join(start).join(rest)
     }
 
-    /// Whether the piece is here; of a list, whether all of it is.
+    /// Whether the piece is here; for a list, whether all its pieces are.
     pub fn has(&self, id: &ObjectId) -> bool {
         match id.list() {
             None => self.file(id).exists(),
@@ -42,7 +42,7 @@ impl ObjectCache {
         }
     }
 
-    /// Keeps one piece. Bytes that are not the object are refused.
+    /// Stores one piece. Refuses bytes with another hash.
     pub fn put(&self, id: &ObjectId, bytes: &[u8]) -> io::Result<()> {
         if !is_object(id, bytes) {
             return Err(io::Error::other(format!("the bytes of object {id} are damaged")));
@@ -59,7 +59,7 @@ impl ObjectCache {
         Ok(())
     }
 
-    /// Keeps what a reader gives.
+    /// Stores the content of a reader.
     pub fn add(&self, reader: &mut dyn Read) -> io::Result<ObjectId> {
         split(reader, &mut |id, bytes| self.put(id, bytes))
     }

@@ -1,5 +1,6 @@
-//! Content-addressed objects: pieces of files, and trees of folders. An object's id is the hash of its bytes; a large one is
-//! a list of pieces. On disk they are kept by [`ObjectCache`], between machines by [`ObjectStore`].
+//! Content-addressed objects: pieces of files, and trees of folders. An object's id is the hash of its bytes;
+//! a large one is a list of pieces. [`ObjectCache`] keeps them on disk, [`ObjectStore`] moves them between
+//! machines.
 
 mod cache;
 mod store;
@@ -28,7 +29,7 @@ impl ObjectId {
         Self::of_reader(&mut &*bytes).expect("reading memory")
     }
 
-    /// The id of what a reader gives.
+    /// The id of the content of a reader.
     pub fn of_reader(reader: &mut dyn Read) -> io::Result<Self> {
         split(reader, &mut |_, _| Ok(()))
     }
@@ -55,7 +56,7 @@ impl From<ObjectId> for String {
     }
 }
 
-/// Ids come from other machines and become file names.
+/// Checked, because ids come from other machines and become file names.
 impl TryFrom<String> for ObjectId {
     type Error = String;
 
@@ -75,7 +76,7 @@ impl TryFrom<String> for ObjectId {
     }
 }
 
-/// Reads objects that are at hand.
+/// Reads objects that are on this machine.
 pub trait ObjectReader {
     /// The whole content of a small object, such as a tree.
     fn read(&self, id: &ObjectId) -> io::Result<Vec<u8>>;
@@ -84,7 +85,7 @@ pub trait ObjectReader {
     fn copy_to(&self, id: &ObjectId, out: &mut dyn io::Write) -> io::Result<u64>;
 }
 
-/// Splits what a reader gives into pieces, passes each to `keep`, and returns the id of the whole.
+/// Splits the content of a reader into pieces, passes each to `keep`, and returns the id of the whole.
 pub fn split(
     reader: &mut dyn Read,
     keep: &mut dyn FnMut(&ObjectId, &[u8]) -> io::Result<()>,
@@ -132,7 +133,7 @@ fn hash(bytes: &[u8]) -> ObjectId {
     ObjectId(text)
 }
 
-/// Whether these bytes are the object.
+/// Whether these bytes have the object's hash.
 pub(crate) fn is_object(id: &ObjectId, bytes: &[u8]) -> bool {
     hash(bytes) == *id
 }

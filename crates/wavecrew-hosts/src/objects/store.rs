@@ -1,4 +1,5 @@
-//! Objects between machines: one message per piece, in a stream of the project. What is there is not sent again.
+//! Moves objects between machines: one message per piece, in a stream of the project. A piece in the stream
+//! is not sent again.
 
 use super::{ObjectCache, ObjectId, ObjectReader, listed, split};
 use async_nats::jetstream::{self, ErrorCode, stream};
@@ -13,11 +14,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 use wavecrew_remote::names::Names;
 
-/// Pieces on their way at the same time.
+/// How many pieces are sent or received at the same time.
 const IN_FLIGHT: usize = 16;
-/// A node of a cluster may not have yet what another one has confirmed.
+/// A node of a cluster may not have yet a message that another node has confirmed.
 const GET_TRIES: u32 = 8;
-/// Pieces that nobody asked for again are removed after this time.
+/// Pieces are removed from the stream after this time.
 pub const MAX_AGE: Duration = Duration::from_hours(24 * 7);
 
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +33,7 @@ pub enum StoreError {
     Disk(#[from] io::Error),
 }
 
-/// What to send: the bytes, or the file that has them.
+/// What to send: bytes, or the file that contains them.
 #[derive(Debug, Clone)]
 pub enum Content {
     Bytes(Vec<u8>),
@@ -45,7 +46,7 @@ pub struct ObjectStore {
     context: jetstream::Context,
     stream: stream::Stream<()>,
     names: Names,
-    /// Pieces that are known to be in the stream.
+    /// Pieces that the stream is known to have.
     known: Arc<Mutex<Option<HashSet<String>>>>,
     sent: Arc<AtomicU64>,
     received: Arc<AtomicU64>,
@@ -72,7 +73,7 @@ impl ObjectStore {
         )
     }
 
-    /// Looks at what is in the stream again before the next object is sent.
+    /// Asks the stream again which pieces it has, before the next object is sent.
     pub fn forget_known(&self) {
         *self.known() = None;
     }
@@ -102,7 +103,7 @@ impl ObjectStore {
         self.known().as_ref().is_some_and(|known| known.contains(id))
     }
 
-    /// Sends what is not there yet.
+    /// Sends the pieces that the stream does not have.
     pub async fn put(&self, objects: Vec<(ObjectId, Content)>) -> Result<(), StoreError> {
         self.load_known().await?;
         let missing: Vec<_> = objects
@@ -164,7 +165,7 @@ impl ObjectStore {
         Ok(id)
     }
 
-    /// Brings objects to this machine's disk, with all their pieces.
+    /// Fetches objects to this machine's disk, with all their pieces.
     pub async fn fetch(&self, ids: Vec<ObjectId>, cache: &ObjectCache) -> Result<(), StoreError> {
         let mut wanted = ids;
         while !wanted.is_empty() {

@@ -168,7 +168,7 @@ impl Agent {
         }
     }
 
-    /// Answers its requests, which nobody else can, and ends a turn that is overdue.
+    /// Answers its requests, because no person can, and ends a turn that is overdue.
     pub fn run_periodic_work(&mut self, guardian: &Guardian) {
         for (key, request) in self.output.take_requests() {
             let reply = match request {

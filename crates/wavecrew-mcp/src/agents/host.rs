@@ -132,7 +132,7 @@ async fn hold_requests(
 /// What remains after a guardian is lost: agents without processes, whose conversations another guardian can resume.
 struct Left {
     agents: HashMap<String, Agent>,
-    /// Not reset, so that late events of a process are not taken for those of another.
+    /// Not reset, so that late events of a process are not attributed to another one.
     next_key: u64,
 }
 

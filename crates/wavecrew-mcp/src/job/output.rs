@@ -138,8 +138,8 @@ impl Row {
         }
     }
 
-    /// A property's value. One that is named like a column of the job has the job's value where there is no result, so
-    /// that whoever reads `status` by name reads it for every row.
+    /// A property's value. One that is named like a column of the job has the job's value where there is no
+    /// result, so that a reader of the column `status` finds it for every row.
     fn property(&self, name: &str) -> Option<Cow<'_, str>> {
         if let Some(result) = &self.result {
             match result.get(name)? {

@@ -14,7 +14,7 @@ impl ServerTool for SpawnOnCsv {
     const DESCRIPTION: &'static str = "Process a CSV file with one worker agent per row. The instruction is a template: \
         {column} is replaced by the row's value. Blocks until all rows are done and returns the path of a CSV with the \
         results; with background it returns a job_id at once. A job that reaches max_cost, max_tokens or max_time_seconds \
-        has the status stopped and says so in job_error; continue it with resume_job_id and a higher limit.";
+        has the status stopped and names the limit in job_error; continue it with resume_job_id and a higher limit.";
 
     async fn call(self, server: &Server, context: &RequestContext<RoleServer>) -> Result<Value, String> {
         server.jobs.spawn(self, context).await

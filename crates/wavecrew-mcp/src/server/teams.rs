@@ -146,7 +146,7 @@ impl Teams {
         self.run_until(args, ExitStatus::success).await
     }
 
-    /// Runs a command to its end, or until nobody waits for it any more.
+    /// Runs a command to its end, or until the client no longer waits for it.
     async fn run_until(&self, args: &[String], is_good: fn(&ExitStatus) -> bool) -> Result<Value, String> {
         let mut command = self.command(args);
         command.stdin(Stdio::null()).kill_on_drop(true);

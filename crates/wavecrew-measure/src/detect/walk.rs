@@ -139,7 +139,7 @@ pub fn is_test(file: &Path, root: &Path) -> bool {
     has_test_name(file) || in_test_folder
 }
 
-/// Lines at the top of a file in which a generator says so.
+/// The number of lines at the top of a file that are searched for a generator's note.
 const HEADER_LINES: usize = 10;
 
 /// Whether a program wrote the file, by its name or its first lines.

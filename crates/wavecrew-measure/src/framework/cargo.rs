@@ -77,7 +77,7 @@ fn invocation(run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
             fix: "cargo install --locked cargo-nextest (`cargo test` writes no machine report)".to_owned(),
         });
     }
-    // nextest writes JUnit only when its settings say so; tool settings apply besides the project's own.
+    // nextest writes JUnit only if its settings request it; tool settings apply besides the project's own.
     let settings = run.file("nextest.toml");
     let junit = run.file("junit.xml");
     let mut profile = toml::Table::new();

@@ -103,7 +103,7 @@ pub struct FrameworkFacts {
     pub(crate) can_skip_tests: bool,
     /// The project file that this command builds.
     pub(crate) build: Option<(&'static str, &'static str)>,
-    /// What a message says before the name of a missing package.
+    /// The text of a message before the name of a missing package.
     pub(crate) missing_package_prefixes: &'static [&'static str],
     /// What a message about a syntax error contains.
     pub(crate) syntax_error_marks: &'static [&'static str],
@@ -189,8 +189,8 @@ pub(crate) trait TestFramework: Sync {
     /// Runs the tests and reads the reports.
     fn measure(&self, run: &TestRun<'_>) -> Result<Measurement, MeasureError>;
 
-    /// What each of these tests covers; `None` where the framework or a missing tool cannot tell. Starts the framework at most
-    /// `max_runs` times.
+    /// What each of these tests covers; `None` if the framework cannot report it or a tool is missing. Starts
+    /// the framework at most `max_runs` times.
     fn coverage_by_test(
         &self,
         _runner: &Runner,

@@ -233,8 +233,8 @@ pub fn scope_globs(run: &TestRun<'_>) -> impl Iterator<Item = String> {
     })
 }
 
-/// Writes a reporter that appends to the progress file; FILE in its source is that file. None when nobody looks at the
-/// progress, or it cannot be written: it is only for the display.
+/// Writes a reporter that appends to the progress file; FILE in its source is that file. None if nobody reads
+/// the progress, or it cannot be written: it is only for the display.
 pub fn progress_reporter(run: &TestRun<'_>, name: &str, source: &str) -> Option<PathBuf> {
     run.runner.progress.as_ref()?;
     let file = serde_json::to_string(&run.file(PROGRESS_FILE)).ok()?;

@@ -199,8 +199,8 @@ const PROGRESS: &str = "import os\n\n\ndef _append(text):\n    \
     def pytest_collection_finish(session):\n    _append('%d\\n' % len(session.items))\n\n\n\
     def pytest_runtest_logfinish(nodeid, location):\n    _append('.\\n')\n";
 
-/// A plugin that tells how each test really ended, before anything can change its report: through a copy of standard
-/// output, where nothing can be taken back.
+/// A plugin that reports the real outcome of each test before anything can change it: through a copy of
+/// standard output, from which nothing can be withdrawn.
 const OUTCOMES: &str = "import os\n\nimport pytest\n\n_out = os.dup(1)\n_write = os.write\n\
     _mark = os.environ.pop('WAVECREW_MARK', '')\n\n\n\
     @pytest.hookimpl(hookwrapper=True, trylast=True)\ndef pytest_runtest_call(item):\n    \

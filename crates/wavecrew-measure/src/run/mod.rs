@@ -50,7 +50,7 @@ pub struct Runner {
     pub python_path: Vec<PathBuf>,
     /// Ends the run as soon as it is readable.
     pub stop: Option<OwnedFd>,
-    /// Told how far a run is, where the framework can say.
+    /// Receives the progress of a run, if the framework reports it.
     pub progress: Option<OnProgress>,
 }
 
@@ -129,7 +129,8 @@ pub(crate) struct TestRun<'a> {
 /// What narrows a run further than its request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Focus<'a> {
-    /// If the request names no tests: only those that load this file, as far as the framework can tell.
+    /// If the request names no tests: only those that load this file, as far as the framework can determine
+    /// that.
     pub related: Option<&'a Path>,
     /// Stop at the first failing test.
     pub stop_early: bool,
@@ -278,7 +279,7 @@ impl TestRun<'_> {
                     coverage = self.count_coverage(hits, invocation.when_missing, &ran, &mut notes)?;
                 }
                 None => notes.push(no_coverage(
-                    "the coverage tool wrote no report, as when its settings leave out all files in scope",
+                    "the coverage tool wrote no report, as when its settings exclude all files in scope",
                 )),
             }
         }
@@ -303,7 +304,7 @@ impl TestRun<'_> {
         let broken = framework.unparsable(self, &missing, ran)?;
         let files = scope::count(hits, self.request.scope, self.root(), when_missing, &broken);
         if !files.is_empty() && files.iter().all(|file| file.status == CoverageStatus::Excluded) {
-            notes.push(no_coverage("the coverage settings leave out all files in scope"));
+            notes.push(no_coverage("the coverage settings exclude all files in scope"));
             return Ok(Coverage::Unknown);
         }
         notes.extend(scope::notes(&files));

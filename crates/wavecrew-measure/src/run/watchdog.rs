@@ -1,5 +1,5 @@
-//! A small process that watches one that runs tests. When that process is gone, for whatever reason, the watchdog ends its test
-//! runs and itself. It notices by the end of a pipe that nobody else holds.
+//! A small process that watches one that runs tests. When that process is gone, for whatever reason, the
+//! watchdog ends its test runs and itself. It detects that by the end of a pipe that no other process holds.
 
 use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt;

@@ -222,7 +222,7 @@ fn node(framework: &str, file: &str, test: &str) {
         "{:?}",
         fates(&report)
     );
-    // A file that no test loads has nobody who could notice.
+    // No test can kill a mutant of a file that no test loads.
     let unused: PathBuf = PathBuf::from(file)
         .with_file_name("unused")
         .with_extension(PathBuf::from(file).extension().unwrap());

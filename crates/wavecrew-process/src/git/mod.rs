@@ -1,8 +1,10 @@
-//! Git on files of workers. Whatever the settings of the repository say, it starts no program: no hook, filter, monitor,
-//! driver, editor, signature or transport. The person's own filters and drivers stay: projects may need them. Git and what it
-//! starts are confined as well: they change the checkout and its repository, and nothing else.
+//! Runs git on files of workers. Whatever the settings of the repository are, git starts no program: no hook,
+//! filter, monitor, driver, editor, signature or transport. Filters and drivers in the user's own settings
+//! stay active: projects may need them. Git and the programs that it starts are confined as well: they can
+//! change only the checkout and its repository.
 //!
-//! Landlock and the filter of system calls confine it, without mounts: git has to change `.git` itself.
+//! Landlock and the system call filter confine git, without a mount namespace: git has to change `.git`
+//! itself.
 
 mod places;
 
@@ -16,7 +18,7 @@ use std::process::{Command, Output, Stdio};
 use crate::sandbox::spawn_confined_by_landlock;
 use crate::start_detached;
 
-/// Variables with which an outer git would point ours at its own repository, or at programs.
+/// Variables of an outer git that would lead ours to another repository, or to programs.
 const OUTER_VARIABLES: [&str; 18] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
@@ -53,7 +55,7 @@ const SETTINGS: [&str; 11] = [
     "protocol.ext.allow=never",
 ];
 
-/// Nothing is fetched, asked or paged.
+/// No downloads, no questions, no pager.
 const VARIABLES: [(&str, &str); 8] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -68,8 +70,21 @@ const VARIABLES: [(&str, &str); 8] = [
 /// Settings with programs that git runs on files. Those of the repository itself may come from a worker.
 const PROGRAMS: &str =
     r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|gpg\.(.*\.)?program)$";
-/// Commands that neither read nor write files of the checkout.
-const HARMLESS: [&str; 5] = ["rev-parse", "merge-base", "for-each-ref", "show-ref", "var"];
+/// Commands that run no program on files, as we call them: they neither convert, compare nor merge what is in files.
+const HARMLESS: [&str; 12] = [
+    "cat-file",
+    "config",
+    "for-each-ref",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "rev-list",
+    "rev-parse",
+    "show-ref",
+    "symbolic-ref",
+    "update-ref",
+    "var",
+];
 /// Commands that may show differences.
 const SHOWING: [&str; 6] = ["diff", "show", "log", "diff-tree", "diff-index", "diff-files"];
 
@@ -99,8 +114,8 @@ pub fn git_command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs git to its end, detached: when the guardian is killed, the coordinator ends its descendants, and this git is not a
-/// worker's.
+/// Runs git to its end, as a detached child: when the guardian is killed, the coordinator ends its
+/// descendants, but not this git, which is not a worker's.
 pub fn git_output(mut command: Command) -> io::Result<Output> {
     command.stdout(Stdio::piped());
     run_detached(command)
@@ -147,7 +162,7 @@ fn hardened(folder: &Path) -> Command {
     command
 }
 
-/// Every program of the repository's own settings, with what replaces it.
+/// Every program in the repository's own settings, with its replacement.
 fn replaced_programs(folder: &Path) -> Vec<(String, &'static str)> {
     let listing = [
         "config",
@@ -174,7 +189,7 @@ fn replaced_programs(folder: &Path) -> Vec<(String, &'static str)> {
     replaced
 }
 
-/// What takes the place of a repository's own program: files as they are, git's own merge, no signature.
+/// The replacement of a repository's own program: files unchanged, git's own merge, no signature.
 fn replacement(name: &str) -> &'static str {
     if name.ends_with(".driver") {
         "git merge-file %A %O %B"

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The project's checkout and where its link leads, as they were before any worker ran.
+/// The project's checkout and the target of its `.git` link, as they were before any worker ran.
 static TRUSTED: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
 
-/// Lets git change the repository that the project's `.git` names now, wherever it lies. The first call counts.
+/// Lets git change the repository that the project's `.git` names now, wherever it is. Only the first call
+/// has an effect.
 pub fn trust_repository(project: &Path) {
     let checkout = checkout(project);
     if let Some(repository) = linked(&checkout) {
@@ -43,8 +44,8 @@ fn linked(checkout: &Path) -> Option<PathBuf> {
         .ok()
 }
 
-/// The repository of a worktree or a submodule. A link that the repository does not confirm may be a worker's, and is not
-/// followed.
+/// The repository of a worktree or a submodule. A link is followed only if the repository points back: a
+/// worker may have made it.
 fn repository(checkout: &Path) -> Option<PathBuf> {
     let own = linked(checkout)?;
     let is_trusted = TRUSTED

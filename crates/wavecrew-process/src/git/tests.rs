@@ -1,4 +1,5 @@
-//! A repository whose settings name a program wherever git knows one. Plain git runs it, ours does not.
+//! A repository whose settings name a program in every setting that can. Plain git runs the program, ours
+//! does not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -101,11 +102,11 @@ impl Repository {
         command
             .env("HOME", self.folder.path())
             .env("GIT_CONFIG_NOSYSTEM", "1");
-        // Programs that fail may fail the command: what counts is whether they ran.
+        // A failing program may fail the command: the test only checks whether it ran.
         command.output().unwrap();
     }
 
-    /// The settings that a worker writes, by what git calls them.
+    /// The settings that a worker writes, by their names in git.
     fn plant(&self, names: &[&str]) {
         let program = self.program();
         let program = program.to_str().unwrap();
@@ -117,7 +118,7 @@ impl Repository {
             };
             self.plain(&["config", name, &value]);
         }
-        // Signed commits and shown signatures need more than the program.
+        // Signed commits and verified signatures need further settings.
         if names.contains(&"gpg.program") {
             self.plain(&["config", "gpg.program", program]);
             self.plain(&["config", "commit.gpgsign", "true"]);

@@ -1,5 +1,5 @@
-//! The part of the guardian that ends processes: closed workers, what workers left behind, and strays (orphans whose worker
-//! is over).
+//! The part of the guardian that ends processes: closed workers, what workers left behind, and strays
+//! (orphans whose worker has ended).
 
 use std::mem;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! The coordinator's end of the socket: passes requests to the guardian and its answers to the driver. Never waits for either.
+//! The coordinator's end of the socket: passes requests to the guardian and its answers to the driver. Waits
+//! for neither.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -26,11 +27,12 @@ use crate::{
     outer_agent_markers, process_id, process_table, raise_open_files_limit,
 };
 
-/// A program that is not ready by then is not a guardian.
+/// A program that is not ready within this time is not a guardian.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
-/// A guardian that is found stopped twice in a row is killed: it would let workers run past every limit.
+/// A guardian that is stopped in two checks in a row is killed: with it stopped, workers would run past every
+/// limit.
 const STOPPED_CHECK: Duration = Duration::from_secs(1);
-/// More than the guardian needs to end everything.
+/// Longer than the guardian needs to end everything.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long to wait until descriptors in flight have arrived; there is no event for it.
 const IN_FLIGHT_PAUSE: Duration = Duration::from_millis(2);
@@ -54,9 +56,9 @@ impl Guardian {
         launch: GuardianCommand,
     ) -> Result<(Self, UnboundedReceiver<GuardianEvent>), ProcessError> {
         set_child_subreaper(Some(getpid())).map_err(ProcessError::system("adopt orphaned processes"))?;
-        let wanted = wanted_containment();
+        let wanted = requested_containment();
         match Self::start_in(&launch, wanted).await {
-            // The kernel lets it make a namespace, but not mount what belongs into it.
+            // The kernel allows the namespace, but not the mounts that it needs.
             Err(ProcessError::NotReady { .. }) if wanted == Containment::Namespace => {
                 Self::start_in(&launch, Containment::None).await
             }
@@ -87,10 +89,10 @@ impl Guardian {
             program: program.clone(),
             source,
         })?;
-        // It would keep the guardian's end of the socket open.
+        // Dropped here, because it would keep the guardian's end of the socket open.
         drop(command);
         raise_open_files_limit();
-        // The type says datagrams; only its readiness is used, which is the same for every socket.
+        // The type is for datagrams, but only its readiness is used, which works for every socket.
         let socket = UnixDatagram::from_std(ours.into()).map_err(|source| ProcessError::System {
             what: "watch a socket",
             source,
@@ -138,7 +140,7 @@ impl Guardian {
         ))
     }
 
-    /// What a guardian can do here: starts one and ends it again.
+    /// Finds out what a guardian can do here: starts one and ends it again.
     pub fn try_containment(launch: GuardianCommand) -> Result<Containment, ProcessError> {
         let failed = |source| ProcessError::System {
             what: "start an event loop",
@@ -194,10 +196,10 @@ impl Guardian {
         })
     }
 
-    /// Ends a worker with everything that it started: asks, and kills what is left after the grace. [`GuardianEvent::Exited`] follows.
-    /// For a worker that is gone already it does nothing.
+    /// Ends a worker with everything that it started: SIGTERM first, SIGKILL after the grace time.
+    /// [`GuardianEvent::Exited`] follows. Does nothing if the worker has already ended.
     pub fn close(&self, key: u64, grace: Duration) {
-        // A guardian that is gone has ended the worker, or its loss is about to be noticed.
+        // If the guardian is gone, it has ended the worker, or its loss is about to be detected.
         if let Ok(packet) = Packet::new(&encode(key, &Request::Close { grace }), Vec::new()) {
             let _ = self.post(Outgoing { packet, spawn: None });
         }
@@ -307,7 +309,7 @@ impl Connection {
                 }
             }
             Answer::SpawnFailed { errno } => {
-                // The rules may have been lost with the request: they are sent again.
+                // The rules may have been lost with the request, so they are sent again.
                 self.confinements
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -358,8 +360,8 @@ async fn write(socket: &UnixDatagram, packet: Option<&Packet>) -> Socket {
     }
 }
 
-/// Tests pretend with [`LESS_SUPPORT`] that the kernel offers less.
-fn wanted_containment() -> Containment {
+/// Tests set [`LESS_SUPPORT`] to simulate a kernel that supports less.
+fn requested_containment() -> Containment {
     let less = std::env::var(LESS_SUPPORT).unwrap_or_default();
     if less.split(',').any(|setting| setting == "processes=0") {
         Containment::None
@@ -369,6 +371,6 @@ fn wanted_containment() -> Containment {
 }
 
 async fn end_descendants() {
-    // A panic in there has been reported already; there is nobody left to end them better.
+    // A panic of the thread has already been reported, and nothing else can be done here.
     let _ = tokio::task::spawn_blocking(end_all_descendants).await;
 }

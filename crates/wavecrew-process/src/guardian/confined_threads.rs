@@ -2,9 +2,9 @@
 //! the filter of system calls, the rules. For each program there is one more thread, which applies the rules to itself and
 //! spawns: so every worker has a domain of its own, and cannot signal or inspect another.
 //!
-//! That thread lives as long as its child. If it ended earlier, the kernel would hand the child to the main thread, whose
-//! children are adopted orphans. When its child has ended and left nothing behind, nobody is in its domain any more: the
-//! thread starts the next program of the same confinement.
+//! That thread lives as long as its child. If it ended earlier, the kernel would hand the child to the main
+//! thread, whose children are adopted orphans. When its child has ended without leaving processes behind, the
+//! thread's domain is empty, and the thread starts the next program of the same confinement.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,7 +29,7 @@ pub struct ParentThread {
 #[derive(Debug)]
 pub(super) struct ConfinedThreads {
     outlet: Outlet,
-    /// The one that was used last comes last.
+    /// The most recently used is last.
     ready: VecDeque<Prepared>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct ConfinedThreads {
 #[derive(Debug)]
 struct Prepared {
     number: u64,
-    /// To the thread that makes more threads.
+    /// Sends to the thread that starts further threads.
     jobs: Sender<SpawnJob>,
     /// Threads whose child has ended.
     idle: Vec<ParentThread>,
@@ -71,7 +71,7 @@ impl ConfinedThreads {
         }
     }
 
-    /// Takes back the thread of a process that has ended without leaving another one behind.
+    /// Reuses the thread of a process that has ended without leaving another one behind.
     pub fn reuse(&mut self, thread: ParentThread) {
         let mut ready = self.ready.iter_mut();
         if let Some(prepared) = ready.find(|prepared| prepared.number == thread.confinement) {
@@ -90,7 +90,7 @@ impl ConfinedThreads {
         if let Some(found) = found.and_then(|at| self.ready.remove(at)) {
             return Ok(found);
         }
-        // The packet with the rules was lost, which happens only when there are too many open files.
+        // The packet with the rules was lost, which happens only if too many files are open.
         let rules = rules.ok_or(Errno::MFILE)?;
         let (jobs, queue) = channel();
         let outlet = self.outlet.try_clone()?;
@@ -136,7 +136,7 @@ fn start_thread(outlet: &Outlet, rules: &Arc<Ruleset>, confinement: u64, job: Sp
             if !outlet.report(key, number, spawned, parent) {
                 return;
             }
-            // Fails when the other side is gone.
+            // Fails if the receiver is gone.
             next = queue.recv().ok();
         }
     };

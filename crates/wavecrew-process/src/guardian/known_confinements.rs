@@ -1,4 +1,4 @@
-//! The confinements whose rules the guardian has: their rules are not sent again.
+//! The confinements whose rules the guardian already has, so that they are not sent again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use crate::sandbox::Confinement;
 
 #[derive(Debug, Default)]
 pub struct KnownConfinements {
-    /// The number that was given last. A number never gets a second meaning.
+    /// The last number. A number is never reused.
     last: u64,
-    /// The one that was used last comes last, as at the guardian.
+    /// The most recently used is last, as in the guardian.
     known: VecDeque<(u64, Arc<Confinement>)>,
 }
 
@@ -63,7 +63,7 @@ mod tests {
         for other in 2..=KEPT_CONFINEMENTS + 1 {
             assert!(known.number(&confinement(other)).rules.is_some());
         }
-        // The oldest had to go, and gets a new number.
+        // The oldest was dropped, and gets a new number.
         let returned = known.number(&confinement(1));
         assert_eq!(returned.number, KEPT_CONFINEMENTS as u64 + 2);
         assert!(returned.rules.is_some());

@@ -1,12 +1,14 @@
-//! The guardian: one small child process of the coordinator that starts every worker, adopts every orphan of theirs, and
-//! ends all of them when the coordinator goes away, however it goes. It knows nothing of tasks, waves or reports.
+//! The guardian: one small child process of the coordinator that starts every worker, adopts every orphan of
+//! theirs, and ends all of them when the coordinator ends, however it ends. It knows nothing of tasks, waves
+//! or reports.
 //!
 //! ```text
 //! coordinator ──[ SEQPACKET socket: requests with descriptors, answers ]── guardian (subreaper) ── workers ── ...
 //! ```
 //!
-//! Where the kernel allows it, guardian and workers live in a PID [namespace] of their own, which ends with the guardian.
-//! Elsewhere the coordinator ends the workers of a killed guardian: it is a subreaper too, so that they land there.
+//! Where the kernel allows it, guardian and workers live in a PID [namespace] of their own, which ends with
+//! the guardian. Elsewhere the coordinator ends the workers of a killed guardian: it is a subreaper too, so
+//! it adopts them.
 
 mod cleanup;
 mod client;
@@ -45,7 +47,7 @@ pub struct GuardianCommand {
 pub enum Containment {
     /// The kernel ends them with the guardian.
     Namespace,
-    /// Nothing: workers that hide live on until the session is continued.
+    /// Nothing: hidden processes of workers survive until the session is continued.
     None,
 }
 

@@ -6,8 +6,9 @@
 //! coordinator ── keeper ──[ namespace: guardian (pid 1) ── workers ── ... ]
 //! ```
 //!
-//! A process never changes its own PID namespace, only that of its children. So the process that the coordinator starts
-//! makes the namespace and becomes the keeper: it starts the guardian, waits for it, and takes it along if it is killed.
+//! A process never changes its own PID namespace, only that of its children. So the process that the
+//! coordinator starts makes the namespace and becomes the keeper: it starts the guardian and waits for it. If
+//! the keeper is killed, the guardian dies too.
 //!
 //! Inside, `/proc` shows the processes of the namespace only, and process numbers are its own. [`Namespace::pid_outside`]
 //! translates them for everyone else.
@@ -29,8 +30,8 @@ use rustix::thread::{
     set_capabilities,
 };
 
-/// Makes the namespace and starts this program again as its first process. `None` if the kernel does not allow it: then
-/// nothing has changed. The process must have one thread only.
+/// Makes the namespace and starts this program again as its first process. Returns `None` if the kernel does
+/// not allow it; then nothing has changed. The process must have only one thread.
 pub fn start_inside() -> io::Result<Option<Child>> {
     if unshare(UnshareFlags::NEWPID | UnshareFlags::NEWNS).is_err() {
         return Ok(None);
@@ -45,7 +46,8 @@ pub fn start_inside() -> io::Result<Option<Child>> {
         .args(words)
         .stdin(Stdio::from(socket))
         .spawn()?;
-    // The coordinator sees that the guardian is gone by the socket, even if this process is stopped.
+    // Closed, so that the coordinator sees by the socket that the guardian is gone, even if this process is
+    // stopped.
     dup2_stdin(File::open("/dev/null")?)?;
     Ok(Some(child))
 }
@@ -73,7 +75,7 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
 /// The namespace, from the inside.
 #[derive(Debug)]
 pub struct Namespace {
-    /// The root of the `/proc` that everyone else sees.
+    /// The root of the `/proc` outside the namespace.
     proc_outside: OwnedFd,
 }
 
@@ -86,19 +88,19 @@ impl Namespace {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let proc_outside = openat(CWD, "/proc", flags, Mode::empty())?;
-        // What others mount later appears here too; what is mounted here stays here.
+        // Later mounts of others appear here too; mounts made here stay here.
         mount_change(
             "/",
             MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
         )?;
         let safe = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("proc", "/proc", "proc", safe, None::<&CStr>)?;
-        // Workers get nothing of it.
+        // Workers do not inherit it.
         clear_ambient_capability_set()?;
         Ok(Some(Self { proc_outside }))
     }
 
-    /// The number that a process of the namespace has outside. `None` if it has ended.
+    /// The pid of a process of the namespace as seen from outside. `None` if it has ended.
     pub fn pid_outside(&self, pid: Pid) -> Option<Pid> {
         let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
         let file = format!("self/fdinfo/{}", process.as_raw_fd());
@@ -110,7 +112,7 @@ impl Namespace {
     }
 }
 
-/// The number in the description of a process's descriptor: 0 or less if the process is gone.
+/// Reads the pid from the `fdinfo` of a pidfd: 0 or less if the process is gone.
 fn parse_pid(text: &str) -> Option<Pid> {
     let line = text.lines().find_map(|line| line.strip_prefix("Pid:"))?;
     let number: i32 = line.trim().parse().ok()?;

@@ -18,9 +18,9 @@ pub const ADOPTED: WaitOptions = WaitOptions::NOHANG.union(WaitOptions::from_bit
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Worker(u64),
-    /// It hides its origin, and several workers are old enough to have started it.
+    /// The orphan hides its origin, and several workers are old enough to have started it.
     Unknown,
-    /// Its worker is over.
+    /// Its worker has ended.
     Nobody,
 }
 
@@ -68,10 +68,11 @@ impl Orphans {
         }
     }
 
-    /// All children that no spawn thread started, ended ones too; `None` while they cannot be told apart.
+    /// All children that no spawn thread started, including ended ones; `None` while they cannot be
+    /// distinguished.
     fn adopted(&self, starting: usize) -> Option<Vec<Pid>> {
         process_table::children_of_main_thread(self.me)
-            // A process that is just being spawned could be taken for an orphan: try again later.
+            // A process that is being spawned looks like an orphan: try again later.
             .or_else(|| {
                 if starting == 0 {
                     Some(process_table::children(self.me))
@@ -134,7 +135,7 @@ impl Orphans {
     }
 }
 
-/// Cheap, and mostly true: the main thread has no children.
+/// A cheap check that is usually true: the main thread has no children.
 fn has_adopted_none() -> bool {
     matches!(wait(ADOPTED), Err(Errno::CHILD))
 }

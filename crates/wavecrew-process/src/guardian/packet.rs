@@ -1,5 +1,5 @@
-//! Sends and receives one packet with its descriptors, never blocking. A message too long for a packet travels in a memory
-//! file.
+//! Sends and receives one packet with its descriptors, never blocking. A message that is too long for a
+//! packet is sent in a memory file.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Write};
@@ -37,7 +37,7 @@ pub enum Received {
         bytes: Vec<u8>,
         fds: Vec<OwnedFd>,
     },
-    /// This process had no room for the descriptors; only the key of the message is certain.
+    /// This process could not receive the descriptors; only the key of the message is certain.
     WithoutFds {
         bytes: Vec<u8>,
     },
@@ -60,7 +60,7 @@ impl Packet {
         Ok(Self { bytes, fds })
     }
 
-    /// `AGAIN`: the socket is full. `TOOMANYREFS`: too many descriptors are on their way; later.
+    /// `AGAIN`: the socket is full. `TOOMANYREFS`: too many descriptors are in flight. Both: try again later.
     pub fn send(&self, socket: impl AsFd) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);

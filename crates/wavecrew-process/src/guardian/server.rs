@@ -62,7 +62,7 @@ pub fn guard(wanted: Containment) -> Result<(), ServeError> {
     serve(namespace)
 }
 
-/// Serves the coordinator at the other end of stdin until it goes away, then ends everything that is left.
+/// Serves the coordinator at the other end of stdin until it ends, then ends everything that is left.
 fn serve(namespace: Option<Namespace>) -> Result<(), ServeError> {
     let (wake, waker) = UnixStream::pair()?;
     wake.set_nonblocking(true)?;
@@ -167,8 +167,8 @@ impl Server {
             };
             end_processes(members, thread::sleep);
             self.register_spawned();
-            // A thread may have been in the middle of a spawn, or a process died meanwhile and left children. Do not wait
-            // for what is stuck in the kernel.
+            // A thread may have been in the middle of a spawn, or a process died meanwhile and left children.
+            // Do not wait for processes that are stuck in the kernel.
             let alone = matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD));
             if (alone && self.starting.is_empty()) || since.elapsed() > SPAWN_HANGS {
                 return;
@@ -196,7 +196,7 @@ impl Server {
             PollFd::new(&stdin, interest),
             PollFd::new(&self.wake, PollFlags::IN),
         ];
-        // Interrupted by a signal: the loop checks everything in any case.
+        // Interrupted by a signal: the loop checks everything anyway.
         let _ = poll(&mut fds, timeout.as_ref());
         let mut buffer = [0; 256];
         while (&self.wake).read(&mut buffer).is_ok_and(|n| n == buffer.len()) {}
@@ -218,7 +218,7 @@ impl Server {
                 Err(Errno::AGAIN) => return Coordinator::Present,
                 Ok(Received::Ended) | Err(_) => return Coordinator::Gone,
             };
-            // The workers of a coordinator that sends nonsense must not live on unattended.
+            // The workers of a coordinator that sends invalid messages must not keep running unattended.
             if handled.is_err() {
                 return Coordinator::Gone;
             }
@@ -302,7 +302,7 @@ impl Server {
         } else if let Some(close) = self.starting.get_mut(&key) {
             *close = Some(grace);
         }
-        // Otherwise the worker ended while the request was in flight.
+        // Otherwise the worker ended before the request arrived.
     }
 
     /// Collects the exit status of every child that has ended.

@@ -1,8 +1,8 @@
 //! The threads that start programs. A spawn blocks its thread until the new program is loaded, so there are several. They
 //! only spawn: the main thread waits for the children and ends them.
 //!
-//! The kernel keeps children per thread. Spawned programs belong to these threads, adopted orphans to the main thread: that
-//! tells the two apart even before a spawn has been reported.
+//! The kernel keeps children per thread. Spawned programs belong to these threads, adopted orphans to the
+//! main thread: that distinguishes the two even before a spawn has been reported.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -22,9 +22,9 @@ use super::confined_threads::{ConfinedThreads, ParentThread};
 use super::wire::ProgramSpec;
 use crate::{WORKER_VARIABLE, process_table};
 
-/// More than one, because loading a program is mostly waiting; more than a few only take turns.
+/// More than one, because loading a program is mostly waiting; more than a few are no faster.
 const THREADS: usize = 4;
-/// Jobs accepted at once. More would only use up open files, of which this process keeps the user's own limit.
+/// Jobs accepted at once. More would only use up open files: this process keeps the user's own limit.
 pub const MAX_JOBS: usize = 4 * THREADS;
 /// Enough for the standard library's spawn and one line of the process table.
 pub(super) const STACK_SIZE: usize = 128 << 10;
@@ -239,6 +239,6 @@ fn spawn(job: SpawnJob) -> Result<(Pid, u64), Errno> {
     if before == process_table::ticks_since_boot() {
         return Ok((pid, before));
     }
-    // A process that has ended and was reaped has no entry, and nobody will look for it again.
+    // A process that has ended and was reaped has no entry, and is not looked up again.
     Ok((pid, process_table::entry(pid).map_or(0, |e| e.start_time)))
 }

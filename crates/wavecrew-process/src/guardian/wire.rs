@@ -15,7 +15,8 @@ pub const VERSION: u32 = 5;
 /// The key comes first and has a fixed length: it names the worker even when the rest of a packet is lost.
 pub const KEY_LENGTH: usize = size_of::<u64>();
 
-/// What the coordinator requests for the worker with a key. The three standard streams of a spawn travel beside it.
+/// What the coordinator requests for the worker with a key. The three standard streams of a spawn are passed
+/// as descriptors.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     Spawn(Box<ProgramSpec>),
@@ -33,7 +34,7 @@ pub struct ProgramSpec {
     pub confinement: Option<NumberedConfinement>,
 }
 
-/// A confinement. Its rules are long and travel once; later spawns name it by its number.
+/// A confinement. Its rules are long, so they are sent once; later spawns name it by its number.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberedConfinement {
     pub number: u64,
@@ -67,7 +68,7 @@ pub struct ReportedProcess {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the guardian's socket carried something that is not a message")]
+#[error("the guardian's socket received data that is not a message")]
 pub struct Malformed;
 
 pub fn encode(key: u64, message: &impl Serialize) -> Vec<u8> {

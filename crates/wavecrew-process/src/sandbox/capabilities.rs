@@ -1,9 +1,11 @@
-//! What root gives up. Some checks of the kernel ask for a capability instead of the confinement: with `SYS_ADMIN` or
-//! `PERFMON` a process reads the memory and environment of every other one, whatever Landlock says.
+//! Drops capabilities of root. For some calls the kernel checks a capability instead of the confinement: with
+//! `SYS_ADMIN` or `PERFMON` a process reads the memory and environment of every other one, whatever Landlock
+//! says.
 
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
-/// What programs of root may need for files and networks stays: changing owners, binding ports.
+/// Capabilities that programs of root may need for files and networks stay, such as changing owners and
+/// binding ports.
 const GIVEN_UP: [CapabilitySet; 22] = [
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::SYS_PTRACE,
@@ -32,7 +34,7 @@ const GIVEN_UP: [CapabilitySet; 22] = [
 /// Takes them away from every program that this thread and its descendants start.
 pub(super) fn give_up() {
     for capability in GIVEN_UP {
-        // Fails for a user who has none to give up.
+        // Fails for a user who has no capabilities.
         let _ = remove_capability_from_bounding_set(capability);
     }
 }

@@ -62,12 +62,12 @@ fn build(confinement: &Confinement, abi: ABI) -> io::Result<RulesetCreated> {
         rules = rules.scope(Scope::from_all(abi)).map_err(failed)?;
     }
     let mut rules = rules.create().map_err(failed)?;
-    // Names are no secret, and programs walk up and down folders all the time.
+    // Names of files are not secret, and programs list folders all the time.
     rules = add(rules, Path::new("/"), AccessFs::ReadDir.into())?;
     for path in &confinement.read {
         rules = add(rules, path, AccessFs::from_read(abi))?;
     }
-    // Nobody needs new device files, and root could reach the disk through one.
+    // No program needs new device files, and root could reach the disk through one.
     let write = AccessFs::from_all(abi) & !(AccessFs::MakeBlock | AccessFs::MakeChar);
     for path in &confinement.write {
         rules = add(rules, path, write)?;
@@ -84,7 +84,7 @@ fn build(confinement: &Confinement, abi: ABI) -> io::Result<RulesetCreated> {
     Ok(rules)
 }
 
-/// A path that does not exist, or no longer, needs no rule.
+/// A path that does not exist, or no longer exists, needs no rule.
 fn add(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> io::Result<RulesetCreated> {
     match PathFd::new(path) {
         Ok(fd) => rules

@@ -1,9 +1,10 @@
 //! Confinement of processes by the kernel: what a process and all its descendants may read, write and reach. A thread
 //! confines itself and then spawns, so that nothing runs between fork and exec and nobody can lift the confinement.
 //!
-//! Three mechanisms add up. Landlock restricts files, TCP, signals and abstract sockets. A mount namespace makes everything
-//! else read-only, also for calls that Landlock does not know, such as chmod. A seccomp filter refuses the system calls with
-//! which a process could leave either, and root gives up the capabilities that would go around them. What to allow is the caller's decision.
+//! Three mechanisms complement each other. Landlock restricts files, TCP, signals and abstract sockets. A
+//! mount namespace makes everything else read-only, also for calls that Landlock does not know, such as
+//! chmod. A seccomp filter refuses the system calls with which a process could leave either. Root drops the
+//! capabilities that would circumvent them. The caller decides what to allow.
 
 mod capabilities;
 mod landlock_rules;
@@ -80,7 +81,7 @@ impl Confinement {
         if self.support.mounts {
             mounts::enter(self)?;
         }
-        // Opened inside of the namespace; the rules hold for files, however they are reached.
+        // Opened inside the namespace. The rules apply to files, on whatever path they are reached.
         let ruleset = Ruleset::new(self)?;
         capabilities::give_up();
         if self.support.seccomp {

@@ -1,5 +1,5 @@
-//! A mount namespace in which everything is read-only except the places of a confinement. It also stops what Landlock does
-//! not know: chmod, chown, timestamps, and files inside of a writable folder that must not change.
+//! A mount namespace in which everything is read-only except the places of a confinement. It also prevents
+//! changes that Landlock cannot: chmod, chown, timestamps, and protected files inside a writable folder.
 
 use std::ffi::{CStr, OsString};
 use std::fs::{self, File};
@@ -17,7 +17,8 @@ use rustix::thread::UnshareFlags;
 
 use super::Confinement;
 
-/// Moves the calling thread into a mount namespace of its own. Nothing in it reaches the other processes of the machine.
+/// Moves the calling thread into a mount namespace of its own. Its mounts do not affect the other processes
+/// of the machine.
 #[expect(
     deprecated,
     reason = "the other form is unsafe because it can split descriptor tables, which this flag does not"
@@ -44,14 +45,14 @@ pub(super) fn enter(confinement: &Confinement) -> io::Result<()> {
             continue;
         }
         let made = mount_remount(point, MountFlags::BIND | MountFlags::RDONLY | *flags, c"");
-        // Others may be covered by later ones, or be out of reach.
+        // Other mounts may be covered by later ones, or be out of reach.
         if point == Path::new("/") {
             made?;
         }
     }
     for (path, kind) in in_order(confinement) {
         let Ok(found) = fs::metadata(path) else { continue };
-        // What the mount forbids stays forbidden: the kernel insists on it in a user namespace.
+        // Restrictions of the mount stay: in a user namespace the kernel does not allow them to be removed.
         let safe = MountFlags::NOSUID | MountFlags::NODEV | flags_at(path, &mounts);
         match kind {
             Kind::Hidden if found.is_dir() => hide_folder(path, &confinement.show)?,

@@ -1,4 +1,5 @@
-//! Places of every machine that confinements agree on: devices, credentials, sockets of services, caches of tools.
+//! Places on every machine that all confinements treat alike: devices, credentials, sockets of services,
+//! caches of tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ const CREDENTIALS: [&str; 21] = [
     ".mozilla",
 ];
 
-/// Credentials of the machine, which only root could read anyway.
+/// Credentials of the machine, which only root can read.
 const MACHINE_CREDENTIALS: [&str; 5] = [
     "/etc/shadow",
     "/etc/gshadow",
@@ -50,7 +51,7 @@ const MACHINE_CREDENTIALS: [&str; 5] = [
     "/etc/ssl/private",
 ];
 
-/// Sockets of services that do things for whoever asks, outside of any confinement.
+/// Sockets of services that act on request, outside any confinement.
 const SERVICES: [&str; 8] = [
     "/run/docker.sock",
     "/run/containerd",
@@ -86,7 +87,7 @@ pub fn tool_caches(home: &Path) -> impl Iterator<Item = PathBuf> {
     TOOL_CACHES.iter().map(|cache| home.join(cache))
 }
 
-/// What nobody may read: credentials below the home folder, and of the machine.
+/// Places that no worker may read: credentials below the home folder, and of the machine.
 pub fn credentials(home: &Path) -> Vec<PathBuf> {
     let own = CREDENTIALS.iter().map(|name| home.join(name));
     let machine = MACHINE_CREDENTIALS.iter().map(PathBuf::from);
@@ -123,7 +124,7 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
         let unfinished = name.to_string_lossy().starts_with(".tmp-") || name == ".tasks.part";
         !unfinished && entry.file_type().is_ok_and(|kind| !kind.is_symlink())
     });
-    // Confinements are passed on as text.
+    // Paths must be valid text, because confinements are passed on as text.
     let mut paths: Vec<PathBuf> = kept
         .map(|entry| entry.path())
         .filter(|path| path.to_str().is_some())

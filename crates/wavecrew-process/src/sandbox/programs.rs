@@ -1,5 +1,6 @@
-//! Programs that this process starts on files of workers: test frameworks, builds, generated tests. Each may change the
-//! places that its caller names, and nothing else. What holds for all of them comes from the run, by a variable.
+//! Programs that this process starts on files of workers: test frameworks, builds, generated tests. Each may
+//! change the places that its caller names, and nothing else. The rules for all of them come from the run, in
+//! an environment variable.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,15 +16,15 @@ use super::{Confinement, Network, Support};
 /// Passes the rules of a run on to the processes of this program that it starts.
 pub const RULES_VARIABLE: &str = "WAVECREW_PROGRAM_RULES";
 
-/// Below a writable folder, but only read: the repository, the sessions, and the settings of wavecrew.
+/// Read-only although below a writable folder: the repository, the sessions, and the settings of wavecrew.
 const PROTECTED: [&str; 4] = [".git", ".workflow", ".wavecrew", "wavecrew.toml"];
 
 static RULES: OnceLock<ProgramRules> = OnceLock::new();
 
-/// What holds for every program of a run.
+/// The rules for every program of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRules {
-    /// They may do whatever the user may.
+    /// No confinement: they may do whatever the user may.
     #[serde(default)]
     pub off: bool,
     /// Places that none of them reads.
@@ -37,7 +38,7 @@ pub struct ProgramRules {
 }
 
 impl ProgramRules {
-    /// For a process that no run started: credentials cannot be read.
+    /// The rules for a process that no run started: it cannot read credentials.
     fn of_machine() -> Self {
         Self {
             deny: credentials(&home()),
@@ -55,7 +56,8 @@ impl ProgramRules {
         let _ = RULES.set(self);
     }
 
-    /// Those of this process: applied, given by the run that started it, or those of the machine.
+    /// The rules of this process: those that were set, those of the run that started it, or the defaults of
+    /// the machine.
     pub fn current() -> &'static Self {
         RULES.get_or_init(|| {
             let given = env::var(RULES_VARIABLE).ok();
@@ -128,7 +130,8 @@ fn spawn(command: &mut Command, confinement: Option<Confinement>) -> io::Result<
     let Some(confinement) = confinement else {
         return command.spawn();
     };
-    // Only this thread is confined, for ever; its child inherits that, and outlives it.
+    // Only this thread is confined, for its whole life; its child inherits the confinement and outlives the
+    // thread.
     thread::scope(|scope| {
         let confined = scope.spawn(|| {
             confinement.enter()?.restrict_thread()?;

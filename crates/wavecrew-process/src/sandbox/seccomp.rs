@@ -67,7 +67,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_keyctl,
 ];
 
-/// Refused as if the kernel did not have them: programs then use what the filter can inspect.
+/// Refused as if the kernel did not have them: programs then use calls that the filter can inspect.
 const UNKNOWN: &[c_long] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,
@@ -86,8 +86,8 @@ const NAMESPACE_FLAGS: [libc::c_int; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Applies to the calling thread and everything that it starts. Also gives up new privileges, so that setuid programs
-/// have none.
+/// Applies to the calling thread and everything that it starts. Also sets `no_new_privs`, so that setuid
+/// programs gain no privileges.
 pub(super) fn refuse_dangerous_calls() -> io::Result<()> {
     for program in [
         filter(REFUSED, libc::EPERM, true)?,

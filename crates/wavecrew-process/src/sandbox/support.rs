@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{mounts, seccomp, user_namespace};
 
-/// Tests pretend with it that the kernel offers less: `WAVECREW_SANDBOX_SUPPORT=landlock=3,mounts=0,seccomp=0`. `processes=0`
-/// means no PID namespace.
+/// Lets tests simulate a kernel that supports less: `WAVECREW_SANDBOX_SUPPORT=landlock=3,mounts=0,seccomp=0`.
+/// `processes=0` means no PID namespace.
 pub(crate) const LESS_SUPPORT: &str = "WAVECREW_SANDBOX_SUPPORT";
 
 /// The version of the kernel's Landlock interface; 0 if there is none.
@@ -25,7 +25,7 @@ pub struct Support {
 }
 
 impl Support {
-    /// Finds out by trying each on a thread that ends with it.
+    /// Finds out by trying each mechanism on a thread of its own.
     pub fn detect() -> Self {
         let found = Self {
             landlock: on_thread(landlock_abi),
@@ -85,7 +85,7 @@ impl Support {
     }
 }
 
-/// Without threads nothing can be confined either.
+/// If no thread can be started, nothing can be confined either.
 fn on_thread<T: Default + Send + 'static>(find: impl FnOnce() -> T + Send + 'static) -> T {
     let found = thread::Builder::new().spawn(find).map(thread::JoinHandle::join);
     found.ok().and_then(Result::ok).unwrap_or_default()

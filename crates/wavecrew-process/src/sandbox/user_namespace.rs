@@ -1,5 +1,5 @@
-//! Mount namespaces without root: a process may make them inside of a user namespace of its own, where the kernel allows
-//! that. Only a process with one thread can enter one, so this comes first in its life.
+//! Mount namespaces without root: a process may make them inside a user namespace of its own, where the
+//! kernel allows that. Only a process with one thread can enter one, so this comes first in its life.
 
 use std::io;
 use std::process::{Command, ExitCode, Stdio};
@@ -9,9 +9,9 @@ use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
 use super::mounts;
 
-/// The first argument of a process of this program that finds out whether this works.
+/// The first argument of a process of this program that tests whether this works.
 pub const PROBE_ARGUMENT: &str = "__namespaces";
-/// Its exit code if it does. No other program answers with it by accident.
+/// Its exit code if it works: a number that no other program returns by accident.
 const WORKS: u8 = 77;
 
 /// Whether this process may make mount namespaces as it is.
@@ -19,8 +19,8 @@ pub(super) fn is_privileged() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Enters a user namespace in which this user is still this user, if that is needed to make mount namespaces. Programs
-/// that this process starts have no privileges from it. The process must have one thread.
+/// Enters a user namespace in which this user is still this user, if that is needed to make mount namespaces.
+/// Programs that this process starts gain no privileges. The process must have one thread.
 pub fn enter_user_namespace() -> io::Result<()> {
     if is_privileged() {
         return Ok(());
@@ -40,7 +40,7 @@ fn unshare_user() -> io::Result<()> {
     Ok(rustix::thread::unshare(UnshareFlags::NEWUSER)?)
 }
 
-/// The main function of the process that finds out.
+/// The main function of the process that tests it.
 pub fn probe_main() -> ExitCode {
     let works = enter_user_namespace().and_then(|()| mounts::make_namespace());
     works.map_or(ExitCode::FAILURE, |()| ExitCode::from(WORKS))

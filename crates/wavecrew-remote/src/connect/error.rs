@@ -46,7 +46,7 @@ impl ConnectError {
             Self::File { .. } => "check the path under `[remote]` and that you may read it",
             Self::Refused { .. } => "check the address and the port, and that `nats-server` runs there",
             Self::Credentials { .. } => {
-                "set `credentials`, `user` with `password_file`, or `nkey` under `[remote]` to what the server knows"
+                "set `credentials`, `user` with `password_file`, or `nkey` under `[remote]` to a login that the server accepts"
             }
             Self::Tls { .. } => {
                 "set `ca` under `[remote]` to the certificate of the authority that signed the server's, \
@@ -59,7 +59,7 @@ impl ConnectError {
             Self::Limits { .. } => {
                 "raise the limits of the server (`max_file_store`) or of the account, or remove old streams"
             }
-            Self::JetStream { .. } => "look at the permissions of this account and at the log of the server",
+            Self::JetStream { .. } => "check the permissions of this account and the log of the server",
         }
     }
 
@@ -79,7 +79,7 @@ impl ConnectError {
                 Self::Credentials { url }
             }
             ConnectErrorKind::Tls => Self::Tls { url, reason },
-            // rustls reports a certificate that does not hold as an error of input and output.
+            // rustls reports an invalid certificate as an I/O error.
             ConnectErrorKind::Io if is_tls(&reason) => Self::Tls { url, reason },
             ConnectErrorKind::Dns
             | ConnectErrorKind::TimedOut
@@ -88,7 +88,7 @@ impl ConnectError {
         }
     }
 
-    /// The answer of JetStream is somewhere below this error, if it answered at all.
+    /// JetStream's answer is among the sources of this error, if JetStream answered.
     pub fn from_source(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let mut current = Some(error);
         while let Some(found) = current {
@@ -103,7 +103,7 @@ impl ConnectError {
         }
     }
 
-    /// A stream could not be made.
+    /// A stream could not be created.
     pub fn from_create_stream(name: &str, error: &CreateStreamError) -> Self {
         let what = format!("create the stream {name}");
         match error.kind() {
@@ -112,7 +112,7 @@ impl ConnectError {
         }
     }
 
-    /// Whether an answer of JetStream says that something is full.
+    /// Whether JetStream answered that something is full.
     pub fn is_limit(error: &async_nats::jetstream::Error) -> bool {
         LIMITS.contains(&error.error_code())
     }

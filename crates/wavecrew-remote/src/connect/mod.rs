@@ -15,13 +15,13 @@ pub use error::ConnectError;
 
 /// A server that answers at all answers within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A request that JetStream does not answer in this time is repeated by whoever made it.
+/// The caller repeats a request that JetStream does not answer within this time.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// A message that is not confirmed in this time is sent again by whoever sent it.
+/// The sender sends a message again that is not confirmed within this time.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(2);
 const SLOWEST_RECONNECT: Duration = Duration::from_secs(2);
 const FIRST_RECONNECT: Duration = Duration::from_millis(50);
-/// How often the client asks the server whether it is still there. Two unanswered questions end the connection.
+/// The interval of pings to the server. Two unanswered pings end the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How to connect. `[remote]` in `wavecrew.toml` holds these keys.
@@ -42,9 +42,9 @@ pub struct ConnectionSettings {
     /// A client certificate, with its `key`.
     pub cert: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// Begin with TLS, before the server says anything (`handshake_first` of the server).
+    /// Start TLS before the server sends anything (`handshake_first` of the server).
     pub tls_first: bool,
-    /// The first part of the subjects of answers. Permissions of an account may allow only one of its own.
+    /// The prefix of the subjects for answers. An account's permissions may allow only a prefix of its own.
     pub inbox: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl ConnectionSettings {
         }
     }
 
-    /// Relative paths are meant from `folder`.
+    /// Relative paths are relative to `folder`.
     #[must_use]
     pub fn relative_to(mut self, folder: &Path) -> Self {
         for path in [
@@ -175,7 +175,7 @@ impl ConnectionSettings {
     }
 }
 
-/// Whether the server can be reached at the moment. A run that waits says so.
+/// Whether the server can be reached now. If not, the run waits and prints a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     Up,
@@ -194,7 +194,7 @@ impl Connection {
     /// How many copies of a stream to ask for: three in a cluster of three or more.
     pub fn replicas(&self) -> usize {
         let info = self.client.server_info();
-        // A node of a cluster names all its nodes, itself too.
+        // A node of a cluster lists all nodes, itself included.
         if info.cluster.is_some() && info.connect_urls.len() >= 3 {
             3
         } else {
@@ -203,7 +203,7 @@ impl Connection {
     }
 }
 
-/// Connects and makes sure that JetStream is there. `name` is what the server shows for this connection.
+/// Connects, and makes sure that the server has JetStream. The server shows `name` for this connection.
 pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connection, ConnectError> {
     let servers = settings.servers()?;
     let (changed, link) = watch::channel(Link::Up);
@@ -211,7 +211,8 @@ pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connec
         match event {
             async_nats::Event::Connected => changed.send_replace(Link::Up),
             async_nats::Event::Disconnected => changed.send_replace(Link::Down),
-            // Slow consumers, errors of the server and the rest change nothing about the link.
+            // Other events, such as slow consumers and errors of the server, do not change the state of the
+            // connection.
             _ => Link::Up,
         };
         std::future::ready(())
@@ -224,7 +225,7 @@ pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connec
         .timeout(REQUEST_TIMEOUT)
         .ack_timeout(CONFIRMED_WITHIN)
         .build(client.clone());
-    // An account that may not ask has no permission for `$JS.API.INFO`: it is asked for no more than its streams.
+    // The account has no permission for `$JS.API.INFO`. It needs only its streams.
     if let Err(error) = jetstream.query_account().await {
         match error.kind() {
             AccountErrorKind::JetStreamUnavailable => {

@@ -1,4 +1,5 @@
-//! The coordinator's side: watch the key, take the lease back when it stands still, refuse what comes too late.
+//! The coordinator's side: watch the key, revoke the lease when the key no longer changes, refuse late
+//! results.
 
 use super::{ABSENT, LeaseRecord, Moment, Terms};
 
@@ -6,14 +7,14 @@ use super::{ABSENT, LeaseRecord, Moment, Terms};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum CoordinatorAction {
-    /// Write the key if it has this revision, and tell [`CoordinatorLease::written`] or [`CoordinatorLease::conflict`].
-    /// No answer is fine: the write is repeated.
+    /// Write the key if it has this revision, then call [`CoordinatorLease::written`] or
+    /// [`CoordinatorLease::conflict`]. No answer is fine: the write is repeated.
     Write { expected: u64, record: LeaseRecord },
-    /// Read the key and tell [`CoordinatorLease::seen`].
+    /// Read the key, then call [`CoordinatorLease::seen`].
     Read,
-    /// The lease is taken back for good: the attempt is interrupted. Comes once.
+    /// The lease is revoked for good: the attempt is interrupted. Returned once.
     Interrupted,
-    /// The key says that the attempt is over. Nothing is left to do.
+    /// The key records that the attempt is over. Nothing is left to do.
     Over,
 }
 
@@ -24,7 +25,7 @@ pub enum TurnResult {
     Accept,
     /// Delivered once more: acknowledge it again.
     Duplicate,
-    /// The attempt is interrupted: too late.
+    /// Too late: the attempt is interrupted.
     Refuse,
 }
 
@@ -57,12 +58,12 @@ enum State {
     Over,
 }
 
-/// Why a lease is taken back.
+/// Why a lease is revoked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// It stood still. A change in the last moment keeps it.
+    /// The key did not change in time. A change at the last moment keeps the lease.
     Expired,
-    /// Its host is gone, or the attempt is not wanted any more.
+    /// Its host is gone, or the attempt is no longer needed.
     NotWanted,
 }
 
@@ -121,7 +122,7 @@ impl CoordinatorLease {
         }
     }
 
-    /// The attempt is not wanted any more, or its host says that it has lost it or is a new start of itself.
+    /// The attempt is no longer needed, or its host reports that it lost the lease or was started again.
     pub fn take_back(&mut self, now: Moment) -> Vec<CoordinatorAction> {
         match self.state {
             State::Live { revision, .. } => self.take_back_at(revision, Why::NotWanted, now),
@@ -141,13 +142,14 @@ impl CoordinatorLease {
     pub fn seen(&mut self, seen: Option<(u64, LeaseRecord)>, now: Moment) -> Vec<CoordinatorAction> {
         let (revision, record) = seen.unwrap_or((ABSENT, LeaseRecord::Unknown));
         match (self.state, record) {
-            // Only a change counts: an old message that arrives late is no sign of life.
+            // Only a change counts: an old message that arrives late does not show that the host is alive.
             (State::Live { revision: known, .. }, LeaseRecord::Held { .. }) if revision > known => {
                 let until = now + self.terms.taken_back_after();
                 self.state = State::Live { revision, until };
                 Vec::new()
             }
-            // `Done` without a result in the journal: whoever wrote it knows more. Running it again is safe.
+            // The key is `Done`, but the journal has no result: another coordinator accepted one. Running the
+            // task again is safe.
             (State::Live { .. } | State::TakingBack { .. }, LeaseRecord::TakenBack | LeaseRecord::Done) => {
                 self.interrupt()
             }
@@ -173,7 +175,7 @@ impl CoordinatorLease {
                 vec![CoordinatorAction::Over]
             }
             (State::Finishing { expected, .. }, _) if revision >= expected => self.finish_at(revision, now),
-            // A record that is not newer, or one that changes nothing any more.
+            // A record that is not newer, or that no longer changes anything.
             (
                 State::Live { .. }
                 | State::TakingBack { .. }
@@ -217,8 +219,8 @@ impl CoordinatorLease {
         }
     }
 
-    /// The result of a turn arrived. A lease that is being taken back still counts, as long as the journal does not
-    /// know the attempt as interrupted.
+    /// The result of a turn arrived. A lease that is being revoked still counts, as long as the attempt is
+    /// not interrupted in the journal.
     pub fn result(&mut self, turn: u32) -> TurnResult {
         if turn <= self.accepted {
             return TurnResult::Duplicate;
@@ -233,7 +235,7 @@ impl CoordinatorLease {
         }
     }
 
-    /// The attempt is over, and the journal has its result: leave a note in the key.
+    /// The attempt is over, and the journal has its result: record that in the key.
     pub fn finish(&mut self, now: Moment) -> Vec<CoordinatorAction> {
         match self.state {
             State::Live { revision, .. } => self.finish_at(revision, now),

@@ -1,4 +1,4 @@
-//! The host's side: ask, renew, and end the processes in time when the lease is lost.
+//! The host's side: request the lease, renew it, and end the processes in time when it is lost.
 
 use super::{ABSENT, LeaseRecord, Moment, Terms};
 
@@ -6,18 +6,18 @@ use super::{ABSENT, LeaseRecord, Moment, Terms};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum HostAction {
-    /// Write the key if it has this revision, and tell [`HostLease::written`] or [`HostLease::conflict`]. No answer is
-    /// fine: the write is repeated.
+    /// Write the key if it has this revision, then call [`HostLease::written`] or [`HostLease::conflict`]. No
+    /// answer is fine: the write is repeated.
     Write { expected: u64, record: LeaseRecord },
-    /// Read the key and tell [`HostLease::found`].
+    /// Read the key, then call [`HostLease::found`].
     Read,
     /// The lease is held: start the turn.
     Start { turn: u32 },
-    /// The lease was never held: nothing has started. Say that the attempt was withdrawn.
+    /// The lease was never held, so nothing has started. Report that the attempt was withdrawn.
     Refuse,
-    /// The lease is lost: end the processes within [`Terms::grace`] and tell [`HostLease::processes_gone`].
+    /// The lease is lost: end the processes within [`Terms::grace`], then call [`HostLease::processes_gone`].
     End,
-    /// Nothing is left to do. `lost` says that the coordinator did not ask for it.
+    /// Nothing is left to do. `lost` is set if the coordinator did not ask for the end.
     Over { lost: bool },
 }
 
@@ -28,7 +28,7 @@ pub struct HostLease {
     host: String,
     holder: String,
     state: State,
-    /// Turns that came before the lease was there.
+    /// Turns that arrived before the lease was held.
     waiting: Vec<u32>,
     last_turn: u32,
     running: bool,
@@ -57,7 +57,7 @@ struct Pending {
     renewals: u64,
     /// When it was sent for the first time.
     sent: Moment,
-    /// When it is time to ask what became of it.
+    /// When to read the key to find out whether it happened.
     ask_at: Moment,
 }
 
@@ -210,7 +210,7 @@ impl HostLease {
         self.start_waiting(now)
     }
 
-    /// The coordinator has what it wants, or nobody wants it any more.
+    /// The coordinator has the result, or no longer needs it.
     pub fn release(&mut self) -> Vec<HostAction> {
         match self.state {
             State::Asking(_) | State::Held { .. } if self.running => {
@@ -233,13 +233,13 @@ impl HostLease {
             pending: None,
         };
         if now >= since + self.terms.lease {
-            // The answer took too long: whoever waits for this lease has given up, or is about to.
+            // The answer took too long: the coordinator has revoked this lease, or is about to.
             return self.lose();
         }
         self.start_waiting(now)
     }
 
-    /// Starts the turn that waited, one after the other.
+    /// Starts the waiting turns, one after the other.
     fn start_waiting(&mut self, now: Moment) -> Vec<HostAction> {
         let State::Held { since, .. } = self.state else {
             return Vec::new();
@@ -284,7 +284,8 @@ impl HostLease {
         }
     }
 
-    /// The same write once more. Its time counts from when it was sent first: that one may be what happens.
+    /// The same write once more. Its time counts from the first sending, because the first one may be the
+    /// write that happens.
     fn again(&mut self, earlier: &Pending, now: Moment) -> HostAction {
         let action = self.write(earlier.expected, earlier.renewals, now);
         match &mut self.state {

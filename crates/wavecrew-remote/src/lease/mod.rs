@@ -1,16 +1,17 @@
 //! The lease of an attempt, for both sides, without I/O: time and answers go in, writes and decisions come out.
 //!
-//! A lease is one key in a bucket of JetStream. The bucket arbitrates: every write names the revision that it replaces,
-//! so one of two writers loses. The coordinator need not be there: a host that reaches NATS goes on.
+//! A lease is one key in a bucket of JetStream. The bucket arbitrates: every write names the revision that it
+//! replaces, so one of two writers loses. A host that reaches NATS continues even without a coordinator.
 //!
 //! - Nobody has written the key: the attempt is *offered*.
 //! - The [host](HostLease) creates the key. From then on it holds the lease, and writes it again before a third of the
 //!   time is over. Its time counts from the moment at which it *sent* the last write that was confirmed.
 //! - A host whose time is over, or whose write was refused, ends its processes: at most [`Terms::bound`] after that moment.
-//! - The [coordinator](CoordinatorLease) counts from the moment at which it *saw* the key change, which is later, and waits
-//!   longer ([`Terms::taken_back_after`]). Then it takes the lease back: it writes the key too. Only after that write is
-//!   confirmed the attempt is interrupted, and what its host still reports is refused.
-//! - The key of an attempt that is over stays for days: a message that is delivered once more finds it and starts nothing.
+//! - The [coordinator](CoordinatorLease) counts from the moment at which it *saw* the key change, which is
+//!   later, and waits longer ([`Terms::taken_back_after`]). Then it revokes the lease: it writes the key too.
+//!   Only when that write is confirmed, the attempt is interrupted, and later reports of its host are
+//!   refused.
+//! - The key of an attempt that is over stays for days, so a message that is delivered again starts nothing.
 //!
 //! Both sides measure time with their own monotonic clock and send no time to each other, so a wrong clock does no harm.
 
@@ -79,16 +80,16 @@ impl Terms {
 pub enum LeaseRecord {
     Held {
         host: String,
-        /// Random, new for every [`HostLease::ask`]. A host that has forgotten the attempt does not hold it, and must not
-        /// take its own earlier record for the answer to a new question.
+        /// Random, new for every [`HostLease::ask`]. A host that was restarted does not hold the lease, and
+        /// must not mistake its own earlier record for a new one.
         holder: String,
         renewals: u64,
     },
-    /// Taken back by the coordinator: the attempt is interrupted.
+    /// Revoked by the coordinator: the attempt is interrupted.
     TakenBack,
     /// The attempt is over, its results are in the journal.
     Done,
-    /// From a newer program: treated as somebody else's.
+    /// Written by a newer version: treated like the record of another host.
     #[serde(other)]
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! The rules of one lease, one by one. The simulation in `tests/` puts them together.
+//! The rules of one lease, one by one. The simulation in `tests/` combines them.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn a_lease_that_was_taken_back_starts_nothing_and_ends_what_runs() {
     let (mut offered, _) = HostLease::ask(TERMS, "vm", "h2", 1, at(0));
     let refused = [HostAction::Refuse, HostAction::Over { lost: true }];
     assert_eq!(offered.found(Some((6, LeaseRecord::TakenBack)), at(1)), refused);
-    // Its own record of an earlier start is not its own.
+    // A record from its own earlier start does not count as its own.
     let (mut restarted, _) = HostLease::ask(TERMS, "vm", "h2", 1, at(0));
     assert_eq!(restarted.found(Some((5, record(0))), at(1)), refused);
     let mut running = held();

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::journal::COORDINATOR;
-use super::{RETRY, ReplicaError, ReplicaSettings, publish_after};
-use crate::connect::{ConnectError, Connection};
+use super::{RETRY, ReplicaError, ReplicaSettings, open_stream, publish_after};
+use crate::connect::Connection;
 use crate::names::Names;
 
 const PIECE: usize = 512 * 1024;
@@ -51,15 +51,9 @@ impl Files {
         names: &Names,
         settings: &ReplicaSettings,
     ) -> Result<Self, ReplicaError> {
-        let context = connection.jetstream.clone();
-        let name = names.session_stream();
-        let stream = context
-            .get_stream(&name)
-            .await
-            .map_err(|error| ConnectError::from_source(&format!("open the stream {name}"), &error))?;
         Ok(Self {
-            context,
-            stream,
+            context: connection.jetstream.clone(),
+            stream: open_stream(connection, names.session_stream()).await?,
             names: names.clone(),
             run: settings.run.clone(),
             holder: settings.holder.clone(),

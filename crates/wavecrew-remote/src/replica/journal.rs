@@ -8,8 +8,8 @@ use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use futures_util::StreamExt;
 
-use super::{PublishFailure, RETRY, ReplicaError, ReplicaSettings, header, publish_after};
-use crate::connect::{ConnectError, Connection};
+use super::{PublishFailure, RETRY, ReplicaError, ReplicaSettings, header, open_stream, publish_after};
+use crate::connect::Connection;
 use crate::names::Names;
 
 /// The header that names the coordinator.
@@ -38,15 +38,9 @@ impl JournalStream {
         names: &Names,
         settings: &ReplicaSettings,
     ) -> Result<Self, ReplicaError> {
-        let context = connection.jetstream.clone();
-        let name = names.journal_stream();
-        let stream = context
-            .get_stream(&name)
-            .await
-            .map_err(|error| ConnectError::from_source(&format!("open the stream {name}"), &error))?;
         Ok(Self {
-            context,
-            stream,
+            context: connection.jetstream.clone(),
+            stream: open_stream(connection, names.journal_stream()).await?,
             subject: names.journal(&settings.run),
             run: settings.run.clone(),
             holder: settings.holder.clone(),

@@ -406,6 +406,11 @@ async fn open_storage(connection: &Connection, names: &Names) -> Result<kv::Stor
     }
 }
 
+async fn open_stream(connection: &Connection, name: String) -> Result<stream::Stream, ConnectError> {
+    let opened = connection.jetstream.get_stream(&name).await;
+    opened.map_err(|error| ConnectError::from_source(&format!("open the stream {name}"), &error))
+}
+
 /// Publishes one message after the one with the sequence `last` of its subject, and repeats it until that is certain.
 /// `Err` holds the last message's sequence if somebody else was faster.
 async fn publish_after(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nkeys::KeyPair;
 
-/// Made once per person; `wavecrew worker --trust` takes its public key.
+/// Created once per person; `wavecrew worker --trust` accepts its public key.
 pub struct Identity(KeyPair);
 
 impl std::fmt::Debug for Identity {
@@ -47,7 +47,7 @@ impl Identity {
         Some(config.join("wavecrew/identity.nk"))
     }
 
-    /// Reads the file, or makes it.
+    /// Reads the file, or creates it.
     pub fn load_or_create(path: &Path) -> Result<Self, IdentityError> {
         loop {
             match Self::load(path) {
@@ -55,7 +55,7 @@ impl Identity {
                 found => return found,
             }
             match Self::create(path) {
-                // Another process was faster.
+                // Another process created it first.
                 Err(IdentityError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
                 made => return made,
             }
@@ -89,7 +89,7 @@ impl Identity {
         fs::create_dir_all(folder).map_err(failed)?;
         let pair = KeyPair::new_user();
         let seed = pair.seed().expect("it was just made");
-        // Whole or not at all: a reader never finds half a key.
+        // The file is linked into place when it is complete, so a reader never finds half a key.
         let unfinished = folder.join(format!(".identity-{}", std::process::id()));
         let _ = fs::remove_file(&unfinished);
         let mut file = OpenOptions::new()
@@ -99,14 +99,14 @@ impl Identity {
             .open(&unfinished)
             .map_err(failed)?;
         let written = writeln!(file, "{seed}").and_then(|()| file.sync_all());
-        // Fails if it is there already, unlike a rename.
+        // Unlike a rename, this fails if the file exists.
         let made = written.and_then(|()| fs::hard_link(&unfinished, path));
         let _ = fs::remove_file(&unfinished);
         made.map_err(failed)?;
         Ok(Self(pair))
     }
 
-    /// What hosts are told to trust. Not secret.
+    /// The public key, which hosts trust. Not secret.
     pub fn public_key(&self) -> String {
         self.0.public_key()
     }

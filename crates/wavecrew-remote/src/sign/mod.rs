@@ -1,12 +1,13 @@
-//! Who may use a host: a host executes only what a run has signed whose person it trusts.
+//! Decides who may use a host: a host executes only what the run of a trusted person has signed.
 //!
 //! - A person has an [`Identity`]: a key pair in a file that only they can read. Its public key is given to hosts.
-//! - Every run makes a key pair of its own ([`RunKey`]). The identity signs a certificate for it: this key speaks for this
-//!   run of this project. The private key of a run is never written anywhere, and ends with its process.
-//! - Every message to a host is signed by the run's key, together with its subject, which names the host and the run. The
-//!   certificate travels with it.
-//! - A host has a list of public keys ([`Trust`]). It checks the certificate against the list, and the message against the
-//!   certificate. Nothing else makes it start a program, whatever reaches it over NATS.
+//! - Every run makes a key pair of its own ([`RunKey`]). The identity signs a certificate for it: this key
+//!   belongs to this run of this project. The private key of a run is never written anywhere, and ends with
+//!   its process.
+//! - Every message to a host is signed by the run's key, together with its subject, which names the host and
+//!   the run. The certificate is sent with it.
+//! - A host has a list of public keys ([`Trust`]). It checks the certificate against the list, and the
+//!   message against the certificate. No other message makes the host start a program.
 
 mod identity;
 #[cfg(test)]
@@ -23,11 +24,11 @@ pub use identity::{Identity, IdentityError};
 const SIGNATURE: &str = "Wavecrew-Signature";
 const CERTIFICATE: &str = "Wavecrew-Certificate";
 const CERTIFICATE_SIGNATURE: &str = "Wavecrew-Certificate-Signature";
-/// What is signed begins with its purpose, so that one signature cannot pass for another.
+/// Signed bytes begin with their purpose, so that a signature is valid for one purpose only.
 const FOR_MESSAGES: &str = "wavecrew message 1";
 const FOR_CERTIFICATES: &str = "wavecrew certificate 1";
 
-/// What an identity says about the key of a run.
+/// What an identity states about the key of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Certificate {
     identity: String,
@@ -95,7 +96,7 @@ pub enum NotTrusted {
 }
 
 impl NotTrusted {
-    /// The public key that would have to be trusted, if that is the reason.
+    /// The key that the host does not trust, if that is the reason.
     pub fn stranger(&self) -> Option<&str> {
         match self {
             Self::Stranger(key) => Some(key),
@@ -108,12 +109,12 @@ impl NotTrusted {
 #[derive(Debug, Default)]
 pub struct Trust {
     identities: BTreeSet<String>,
-    /// Certificates that held, by their signature: a run sends the same one with every message.
+    /// Valid certificates, by their signature: a run sends the same one with every message.
     checked: HashMap<String, Certificate>,
 }
 
 impl Trust {
-    /// Public keys, as [`Identity::public_key`] prints them. The error is the first one that is none.
+    /// Public keys, as [`Identity::public_key`] prints them. The error is the first text that is not a key.
     pub fn new(identities: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let identities: BTreeSet<String> = identities.into_iter().collect();
         if let Some(wrong) = identities
@@ -155,7 +156,7 @@ impl Trust {
     }
 
     fn certificate(&mut self, text: &str, signature: &str) -> Result<&Certificate, NotTrusted> {
-        // The most runs that a host serves at once, by far.
+        // Far more runs than a host serves at once.
         const REMEMBERED: usize = 1000;
         let found: Certificate = serde_json::from_str(text).map_err(|_| NotTrusted::BadSignature)?;
         if !self.identities.contains(&found.identity) {

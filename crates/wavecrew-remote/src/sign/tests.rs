@@ -48,7 +48,7 @@ fn whatever_was_changed_on_the_way_is_refused() {
             );
         }
     }
-    // A key of one's own in somebody's certificate.
+    // Another key in somebody's certificate.
     let mut headers = good.clone();
     let thief = Identity::generate();
     let text = good.get(CERTIFICATE).unwrap().as_str();

@@ -1,24 +1,26 @@
-//! The messages between coordinator and host. A message is one line of JSON, and after it the raw bytes that it carries,
-//! if any. Additive: unknown fields are ignored, unknown kinds are [`ToHost::Unknown`] and [`FromHost::Unknown`].
+//! The messages between coordinator and host. A message is one line of JSON, followed by the raw bytes that
+//! it carries, if any. The format may grow: unknown fields are ignored, unknown kinds are [`ToHost::Unknown`]
+//! and [`FromHost::Unknown`].
 
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Changes when an older program could misunderstand a message. A host and a coordinator of different versions refuse
-/// each other.
+/// Increased when an older version could misunderstand a message. A host and a coordinator of different
+/// versions refuse each other.
 pub const WIRE_VERSION: u32 = 1;
-/// Bytes of output in one message: well below the 1 MB that a server accepts by default.
+/// Maximum output in one message, in bytes: well below the 1 MB that a server accepts by default.
 pub const OUTPUT_CHUNK: usize = 256 * 1024;
 
-/// A host in the bucket of hosts: what `wavecrew workers` lists. Written again with every change and every few seconds.
+/// The entry of a host in the bucket of hosts, which `wavecrew workers` lists. Written at every change and
+/// every few seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostAnnouncement {
     pub wire: u32,
     /// Unique among the hosts of a project.
     pub host: String,
-    /// Changes with every start of `wavecrew worker`: leases of an earlier start are lost.
+    /// Different for every start of `wavecrew worker`: leases of an earlier start are lost.
     pub boot: String,
     /// The version of the program.
     pub program: String,
@@ -44,7 +46,7 @@ pub struct HostAgent {
     pub version: Option<String>,
 }
 
-/// One attempt on one host: what a lease is about. A token is never used twice.
+/// One attempt on one host, to which a lease belongs. A token is never used twice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AttemptToken {
     /// The session.
@@ -76,7 +78,7 @@ pub enum ToHost {
         #[serde(default)]
         last: bool,
     },
-    /// End the process of a turn: ask, and kill what is left after the grace.
+    /// End the processes of a turn: SIGTERM first, then SIGKILL after the grace time.
     Close {
         attempt: AttemptToken,
         turn: u32,
@@ -89,7 +91,7 @@ pub enum ToHost {
         number: u64,
         reply: serde_json::Value,
     },
-    /// The result is in the journal: forget the attempt and its files.
+    /// The result is in the journal: drop the attempt and its files.
     Acknowledge { attempt: AttemptToken },
     /// From a newer program.
     #[serde(other)]
@@ -102,7 +104,7 @@ pub struct Turn {
     pub attempt: AttemptToken,
     /// Numbered from 1 within the attempt.
     pub turn: u32,
-    /// The host that may take it. A message that reaches another one by mistake is refused.
+    /// The host that the turn is for. Any other host refuses it.
     pub host: String,
     /// How long the lease holds after a renewal.
     pub lease: Duration,
@@ -119,10 +121,10 @@ pub struct Turn {
     /// The manifest of the files, by its hash in the object store.
     #[serde(default)]
     pub files: Option<String>,
-    /// Folders and files that come back, relative to the copy of the project.
+    /// Folders and files that are sent back, relative to the copy of the project.
     #[serde(default)]
     pub bring_back: Vec<String>,
-    /// What the driver adds for its own use on the host (confinement, role, isolation).
+    /// Data that the driver adds for the host: sandbox, role, isolation.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub details: serde_json::Value,
 }
@@ -131,8 +133,8 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FromHost {
-    /// The host holds the lease and prepares the files. Says all that a coordinator must know that continues the run of
-    /// another one.
+    /// The host holds the lease and prepares the files. Has everything that a coordinator needs to continue
+    /// the run of another one.
     Accepted {
         attempt: AttemptToken,
         turn: u32,
@@ -141,11 +143,11 @@ pub enum FromHost {
         /// As in [`HostAnnouncement`].
         #[serde(default)]
         boot: String,
-        /// Of [`Turn::details`] what is needed to bring its files back.
+        /// The part of [`Turn::details`] that is needed to copy its files back.
         #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
         details: serde_json::Value,
     },
-    /// It does not take the turn. The attempt has not begun.
+    /// The host refuses the turn. The attempt has not begun.
     Refused {
         attempt: AttemptToken,
         turn: u32,
@@ -185,16 +187,16 @@ pub enum FromHost {
         exit: Exit,
         #[serde(default)]
         killed_leftovers: u32,
-        /// Lengths of the output, so that a gap is noticed.
+        /// Lengths of the output, so that the coordinator detects a gap.
         #[serde(default)]
         stdout: u64,
         #[serde(default)]
         stderr: u64,
-        /// The manifest of what comes back, by its hash in the object store.
+        /// The manifest of the files to copy back, by its hash in the object store.
         #[serde(default)]
         files: Option<String>,
     },
-    /// The host gave the lease up or lost it, and has ended its processes.
+    /// The host released or lost the lease, and has ended its processes.
     Lost { attempt: AttemptToken },
     /// From a newer program.
     #[serde(other)]
@@ -215,13 +217,13 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Why a host does not take a turn.
+/// Why a host refuses a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Refusal {
-    /// No free slot, or about to leave.
+    /// No free slot, or the host is shutting down.
     Busy,
-    /// Signed by nobody it trusts, or not signed.
+    /// Not signed, or signed by somebody whom the host does not trust.
     NotTrusted {
         key: String,
     },
@@ -233,18 +235,18 @@ pub enum Refusal {
     NoAgent {
         agent: String,
     },
-    /// The files did not arrive or do not fit.
+    /// The files could not be fetched or written.
     Files {
         reason: String,
     },
-    /// The lease was taken back before it was accepted.
+    /// The lease was revoked before it was accepted.
     Withdrawn,
     #[serde(other)]
     Other,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a message of wavecrew: {0}")]
+#[error("not a wavecrew message: {0}")]
 pub struct Malformed(String);
 
 /// The message and the bytes that it carries.

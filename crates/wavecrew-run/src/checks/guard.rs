@@ -1,5 +1,5 @@
-//! What a worker may not change: branches and tags, the checkout, and files that others' checks rely on. Remembers in memory
-//! how it was when the worker started, and compares when it reports. Never writes.
+//! What a worker may not change: branches and tags, the checkout, and files that others' checks rely on.
+//! Keeps their state in memory when a worker starts, and compares when it reports. Never writes.
 
 use crate::event_loop::Driver;
 use crate::worktree::{ProjectMark, RefChange};
@@ -13,7 +13,7 @@ use wavecrew_core::engine::{Assignment, WorkerId};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::{Access, CheckKind, Role, Workspace};
 
-/// Names that a problem lists.
+/// How many names a problem lists.
 const LISTED: usize = 8;
 /// Folders that tools fill while they run.
 const CACHES: [&str; 14] = [
@@ -126,7 +126,7 @@ impl Driver<'_> {
         Some(guard.project.as_ref()?.head())
     }
 
-    /// What changed since the worker started that it may not change, whoever did it.
+    /// Changes since the worker started that it may not make, whoever made them.
     pub(super) fn check_guarded(&self, worker: WorkerId, task: TaskIx) -> ClaimCheck {
         let mut claim = ClaimCheck::default();
         let ledger = self.engine.ledger();
@@ -144,7 +144,7 @@ impl Driver<'_> {
                 watch,
             ));
         }
-        // Another worker may have done it: what is proven for one worker alone is in doubt for several.
+        // If several workers run, another one may have made the change, so it is only a doubt.
         for problem in &mut problems {
             if !guard.alone && problem.rule.refutes() {
                 problem.rule = Rule::Foreign;
@@ -157,7 +157,7 @@ impl Driver<'_> {
         claim
     }
 
-    /// Files of others that are not as they were checked.
+    /// Files of other tasks that have changed since they were checked.
     fn changed_files(&self, guard: &Guard, task: TaskIx) -> Vec<Problem> {
         let ledger = self.engine.ledger();
         let own = owed_paths(&ledger.team, ledger.plan(), task);
@@ -184,7 +184,7 @@ impl Driver<'_> {
             } else {
                 (Rule::Foreign, "before the worker started")
             };
-            let text = format!("{path} is not what was checked: it was changed {when}");
+            let text = format!("{path} differs from what was checked: it was changed {when}");
             problems.push(Problem::new(rule, text));
         }
         problems

@@ -40,7 +40,7 @@ pub(super) struct CheckProgram {
 /// How a check program gives its result.
 #[derive(Clone, Copy)]
 pub(super) enum ResultFormat {
-    /// By its exit code; its output says what is wrong.
+    /// By its exit code; its output explains what is wrong.
     ExitCode,
     /// As JSON in the last line of its output that contains a verdict.
     Report,

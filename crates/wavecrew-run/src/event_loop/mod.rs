@@ -60,9 +60,9 @@ pub enum DriveError {
     NoRemote(String),
 }
 
-/// Said at the start where the kernel does not end workers with the guardian.
-const UNCONTAINED: &str = "No PID namespace here: if wavecrew and its guardian are killed at once, workers may live on \
-                           until you continue the session. `wavecrew doctor` says what to do.";
+/// The note at the start of a run if the kernel does not end workers with the guardian.
+const UNCONTAINED: &str = "No PID namespace here: if wavecrew and its guardian are killed at once, workers may keep running \
+                           until you continue the session. `wavecrew doctor` shows what to do.";
 
 /// Asks a person; runs on its own thread.
 pub type Asker = std::sync::Arc<dyn Fn(&Question) -> GivenAnswer + Send + Sync>;
@@ -96,7 +96,7 @@ pub struct Driver<'a> {
     pub(crate) agents: BTreeMap<String, Rc<dyn Agent>>,
     pub(crate) redactor: Rc<Redactor>,
     pub(crate) places: Places,
-    /// Why the process of this key is out of reach.
+    /// Processes that are out of reach, by key, with the reason.
     pub(crate) lost: HashMap<u64, String>,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
     /// The worker of each process, and the sender that informs its output readers.
@@ -253,7 +253,7 @@ impl<'a> Driver<'a> {
             table_events: table_events_in,
         };
         let outcome = driver.run_event_loop(channels).await;
-        // If the session folder is gone, that is the cause of whatever failed first.
+        // If the session folder is gone, that is the cause of the first failure.
         let outcome = outcome.map_err(|error| driver.check_session_exists().err().unwrap_or(error));
         driver.shutdown(outcome).await
     }

@@ -87,7 +87,7 @@ impl Driver<'_> {
         running
     }
 
-    /// What a person asked for in the browser: journalled, then followed.
+    /// Requests of a person in the browser: recorded in the journal, then executed.
     fn read_person_requests(&mut self) {
         for request in self.session.dir.person_requests().take() {
             let PersonRequest {
@@ -122,7 +122,7 @@ impl Driver<'_> {
         let Ok(command) = fs::read_to_string(&path) else {
             return;
         };
-        // Whoever wrote it waits until the file is gone.
+        // The command that wrote it waits until the file is gone.
         let _ = fs::remove_file(&path);
         let input = match command.trim() {
             "cancel" => Input::Stop(StopKind::Cancel),

@@ -108,7 +108,7 @@ impl Driver<'_> {
         let (input, note) = if self.interrupts == 1 {
             (
                 Input::Drain,
-                "Stopping: workers that run may finish. Press Ctrl-C again to end them.",
+                "Stopping: running workers may finish. Press Ctrl-C again to end them.",
             )
         } else {
             (Input::Stop(StopKind::Interrupt), "Ending all workers.")

@@ -13,7 +13,7 @@ use wavecrew_process::end_all_descendants;
 use wavecrew_session::worker_file::remove_any;
 use wavecrew_session::{PublishOutcome, SessionState, TableFile, atomic, table_mark};
 
-/// How often the final table is published again while somebody is writing it.
+/// How often the final table is published again while another program is writing it.
 const PUBLISH_TRIES: usize = 20;
 
 impl Driver<'_> {
@@ -30,7 +30,7 @@ impl Driver<'_> {
         self.packed_files.flush();
         self.places.shutdown(outcome.is_err()).await;
         end_all_descendants();
-        // Now nobody is left who could change it.
+        // From now on, nothing can change it.
         let _ = self.session.journal.restore_if_changed();
         if self.session.journal.take_restored() {
             self.context.reporter.notice(&restored_journal(&suspects));
@@ -40,7 +40,7 @@ impl Driver<'_> {
         let ending = match outcome {
             Ok(ending) => ending,
             Err(error) => {
-                // If the disk allows it, the state says that the session can be resumed.
+                // If the disk allows it, records that the session can be resumed.
                 self.session.info.state = SessionState::Stopped;
                 let _ = self.session.dir.write_info(&self.session.info);
                 return Err(error);

@@ -1,5 +1,5 @@
-//! Workers that can change the session's own files: all of them with the sandbox off, and some where there are no mounts.
-//! What they change does not count: a table edit is set aside, and the journal is restored.
+//! Workers that can change the session's own files: all of them with the sandbox off, and some where there
+//! are no mounts. Their changes have no effect: a table edit is set aside, and the journal is restored.
 
 use crate::event_loop::{DriveError, Driver};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ impl Driver<'_> {
         self.edits_in_browser.contains(&table_mark(bytes))
     }
 
-    /// Says so when the journal had to be restored.
+    /// Reports that the journal had to be restored.
     pub(crate) fn warn_of_restored_journal(&mut self) {
         if self.session.journal.take_restored() {
             let note = restored_journal(&self.suspects());
@@ -75,7 +75,7 @@ pub(super) fn restored_journal(suspects: &[String]) -> Notice {
     ))
 }
 
-/// Keeps an edit that does not count. Returns why, and what to do.
+/// Keeps an edit that was set aside. Returns the reason, and what to do.
 pub(super) fn set_aside(dir: &SessionDir, bytes: &[u8], suspects: &[String]) -> Result<String, SessionError> {
     let path = save_rejected_edit(dir, bytes)?;
     Ok(format!(

@@ -20,7 +20,8 @@ pub trait Place {
     /// Asks for a program to be started; `Spawned` or `SpawnFailed` answers. A key names one spawn.
     fn spawn(&self, key: u64, spawn: Spawn, facts: WorkerFacts) -> Result<(), ProcessError>;
 
-    /// Ends a process with everything that it started: asks, and kills what is left after the grace. `Exited` follows.
+    /// Ends a process with everything that it started: SIGTERM first, SIGKILL after the grace time. `Exited`
+    /// follows.
     fn close(&self, key: u64, grace: Duration);
 }
 
@@ -45,7 +46,7 @@ pub trait RemotePlace: Place {
     /// Ends everything there and waits until it is known to be over.
     fn shutdown(self: Box<Self>);
 
-    /// Lets go of everything, as if this process had been killed: whoever continues the session finds it.
+    /// Leaves everything as if this process had been killed: continuing the session finds it.
     fn abandon(self: Box<Self>);
 }
 
@@ -56,7 +57,7 @@ pub struct Wanted {
     pub label: Option<String>,
 }
 
-/// What another place has to know about a worker besides its command line.
+/// What another place must know about a worker besides its command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerFacts {
     pub task: String,
@@ -73,9 +74,9 @@ pub struct WorkerFacts {
     /// Folder of the files that its agent gets.
     pub private: PathBuf,
     pub temp: Option<PathBuf>,
-    /// Folders of the session in which the team's roles leave their work.
+    /// Folders of the session to which the team's roles write.
     pub work_folders: Vec<String>,
-    /// All that its row says.
+    /// The text of its row.
     pub row: String,
     /// Seconds that are left of its time limit.
     pub seconds_left: u64,
@@ -106,7 +107,7 @@ pub enum PlaceEvent {
         key: u64,
         reason: String,
     },
-    /// Something that a person should know, such as that the place cannot be reached at the moment.
+    /// A note for the person, such as that the place cannot be reached at the moment.
     Note(String),
 }
 
@@ -148,7 +149,7 @@ impl Places {
         }
     }
 
-    /// Starts a worker's process where the rules want it.
+    /// Starts a worker's process in the place that the rules select.
     pub fn spawn_worker(
         &mut self,
         key: u64,
@@ -188,10 +189,11 @@ impl Places {
         self.away.remove(&key);
     }
 
-    /// Ends what runs. After a failure, what runs elsewhere goes on for whoever continues the session.
+    /// Ends all processes. After a failure, processes in other places keep running, for the continuation of
+    /// the session.
     pub async fn shutdown(self, failed: bool) {
         if let Some((place, _)) = self.elsewhere {
-            // It waits for others; the guardian's workers need not.
+            // The remote place waits for other machines, so the guardian's workers are ended first.
             let end = async { if failed { place.abandon() } else { place.shutdown() } };
             let _ = tokio::join!(end, self.guardian.shutdown());
         } else {

@@ -25,7 +25,7 @@ impl Where {
     }
 }
 
-/// One `[[place]]` of the settings. What it leaves open fits every worker.
+/// One `[[place]]` of the settings. A missing key fits every worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceRule {
     pub role: Option<String>,

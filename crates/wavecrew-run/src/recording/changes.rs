@@ -147,7 +147,8 @@ impl Changes {
     }
 }
 
-/// Files that are made to contain credentials. Those of the environment are masked anyway; these may contain others.
+/// Files that usually contain credentials. Secrets in the environment are masked anyway; these files may
+/// contain others.
 fn holds_credentials(path: &Path) -> bool {
     const NAMES: [&str; 8] = [
         ".env",

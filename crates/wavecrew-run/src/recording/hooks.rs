@@ -1,4 +1,5 @@
-//! Passes what happens in a run to the recorder. If the cassette cannot be written, the recording ends and the run goes on.
+//! Passes what happens in a run to the recorder. If the cassette cannot be written, the recording ends and
+//! the run continues.
 
 use super::changes::NamedFiles;
 use super::fingerprint_text;

@@ -34,7 +34,7 @@ pub const PREFIX: &str = "replay:";
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Header {
-    /// The format's version; its name says what the file is.
+    /// The format's version; its name identifies the kind of file.
     pub cassette: u32,
     /// The wavecrew that recorded it.
     pub wavecrew: String,

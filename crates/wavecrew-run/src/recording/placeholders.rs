@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(old.fill(&marked), text);
         let moved = "see /b/x.rs and /b/.w/run-2/plan.md of run-2, not 4567";
         assert_eq!(new.fill(&marked), moved);
-        // Too short a folder to be told from other words.
+        // The folder is too short to be distinguished from other words.
         assert!(
             new.insert(moved)
                 .starts_with("see /b/x.rs and <wavecrew:session-folder>/plan.md")

@@ -123,7 +123,8 @@ impl ReplayWorker {
                     .count();
                 let mut prompts = 0;
                 for (n, answer) in answers.iter().enumerate() {
-                    // Some agents get a greeting first; the first prompt then waits for the answer to it.
+                    // Some agents get an initial message first; the first prompt then waits for the response
+                    // to it.
                     for line in lines.by_ref() {
                         prompts += usize::from(is_prompt(&line));
                         if n == 0 || prompts > n {

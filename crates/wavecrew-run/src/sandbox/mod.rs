@@ -1,36 +1,41 @@
-//! The confinement of each worker: the [policy] applied to this machine, this session and the project's settings. Lists
-//! folders and creates the places that a worker gets; enforcing is up to the guardian.
+//! The confinement of each worker: the [policy] applied to this machine, this session and the project's
+//! settings. Lists folders and creates the places that a worker gets. The guardian enforces it.
 
+mod machine;
 pub mod policy;
 mod refusals;
 mod settings;
 mod single_agent;
+mod summary;
+mod temp;
 
 pub(crate) use refusals::RefusalLines;
 pub use settings::{NetworkSetting, SandboxMode, SandboxSettings};
 pub use single_agent::{AgentSandbox, SingleAgent};
+pub use summary::summary;
+pub(crate) use temp::remove_left_temp_folder;
 
 use crate::agent_name::OFFLINE;
 use crate::place::WorkerFacts;
 use crate::worker::files::create_private_folder;
 use crate::worker::output::Output;
+use machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
 use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+use summary::refusal;
+use temp::make_temp_folder;
 use tempfile::TempDir;
 use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_core::event::Refusal;
 use wavecrew_core::team::Access;
 use wavecrew_process::sandbox::places::{all_but, credentials, entries, services};
-use wavecrew_process::sandbox::{Confinement, LandlockAbi, Network, ProgramRules, Support};
+use wavecrew_process::sandbox::{Confinement, Network, ProgramRules, Support};
 use wavecrew_session::worker_file::{open_own, remove_any};
-use wavecrew_session::{ProjectPaths, SessionDir, atomic};
-
-/// The oldest Landlock that can enforce the promises about files: before it, files could be truncated.
-const REQUIRED: LandlockAbi = LandlockAbi(3);
+use wavecrew_session::{ProjectPaths, SessionDir};
 
 /// Confines the workers of one session.
 pub struct Sandbox {
@@ -43,15 +48,16 @@ pub struct Sandbox {
     temp: Option<TempDir>,
     /// Where settings files of all workers are, tokens included.
     private: Vec<PathBuf>,
-    /// What the workers of an agent may read, and when the folders that change looked like that.
+    /// What the workers of an agent may read, and the modification times of the folders that this was listed
+    /// from.
     readable: HashMap<String, (Changed, Vec<PathBuf>)>,
-    /// The confinement that was made last for each attempt's number.
+    /// The latest confinement for each attempt's number.
     made: HashMap<u32, (MadeFor, Arc<Confinement>)>,
-    /// Folders that were created for workers to write in. They go if nobody does.
+    /// Folders that were created for workers to write in. Empty ones are removed.
     created: Vec<PathBuf>,
 }
 
-/// What a confinement depends on. Workers of one slot mostly have the same, and get the one that was made.
+/// What a confinement depends on. Workers of one slot usually have equal keys and share a confinement.
 #[derive(PartialEq, Eq)]
 struct MadeFor {
     agent: String,
@@ -65,7 +71,7 @@ struct MadeFor {
     folder_changed: Option<SystemTime>,
 }
 
-/// When the entries changed of folders that readable places are listed from.
+/// When the folders that readable places are listed from last changed.
 type Changed = [Option<SystemTime>; 2];
 
 /// One worker that is about to start.
@@ -108,7 +114,7 @@ impl Sandbox {
         }
     }
 
-    /// Why nothing may be started, if the settings require more than there is.
+    /// Why nothing may be started, if the settings require more than the machine supports.
     pub fn refusal(&self) -> Option<String> {
         refusal(self.settings.mode, self.support)
     }
@@ -140,7 +146,7 @@ impl Sandbox {
         self.support.mounts && !self.settings.write.iter().any(allowed)
     }
 
-    /// One line that says what is enforced.
+    /// One line that describes what is enforced.
     pub fn summary(&self) -> String {
         summary(self.settings.mode, self.support)
     }
@@ -158,15 +164,15 @@ impl Sandbox {
     /// Removes the temporary folders of all workers, and what was created for them and stayed empty.
     pub fn remove_folders(&mut self) {
         for folder in self.created.drain(..) {
-            // Fails unless it is empty.
+            // Fails unless the folder is empty.
             let _ = fs::remove_dir(folder);
         }
-        // What cannot be removed is in the way of nobody.
+        // A folder that cannot be removed does no harm.
         drop(self.temp.take());
         let _ = fs::remove_file(self.session.temp_note());
     }
 
-    /// What the output of the worker with this number says that it was refused.
+    /// What the worker with this number was refused, according to its output.
     pub fn refusals(&self, output: &Output, number: u32, folder: &Path) -> Vec<Refusal> {
         let made = self.made.get(&number);
         made.map_or_else(Vec::new, |(_, made)| output.refusals(made, folder, &self.home))
@@ -205,7 +211,7 @@ impl Sandbox {
         }
         let made = Arc::new(self.make(worker, made_for.changed)?);
         let made = match self.made.remove(&worker.number) {
-            // The guardian knows it.
+            // The guardian already has its rules.
             Some((_, same)) if *same == *made => same,
             Some(_) | None => made,
         };
@@ -238,7 +244,8 @@ impl Sandbox {
         let mut rules = self.write_rules(worker, &temp, &state);
         rules.write.extend(package_folder(worker.folder));
         if worker.agent == OFFLINE {
-            // It lays its tests into the copy while it tries them out; what it starts may not write there.
+            // The offline agent puts its tests into the copy while it tries them; programs that it starts may
+            // not write there.
             rules.write.push(self.session.project_copy());
         }
         let mut hide = Vec::new();
@@ -271,7 +278,8 @@ impl Sandbox {
         })
     }
 
-    /// A role that writes tests or documents may have to begin with them. Rules are made for what exists.
+    /// A role that writes tests or documents may need a new folder for them. Rules can only name folders that
+    /// exist.
     fn create_role_folder(&mut self, worker: &ConfinedWorker<'_>) {
         if worker.folder == self.session.project_copy() {
             return;
@@ -322,7 +330,7 @@ impl Sandbox {
         })
     }
 
-    /// What nobody, or nobody but its own agent, may read.
+    /// Places that no worker may read, or only workers of one agent.
     fn denied(&self, own: Option<&'static dyn AgentCli>) -> Vec<PathBuf> {
         denied(&self.home, &self.settings, own)
     }
@@ -370,28 +378,7 @@ fn changed_at(folder: &Path) -> Option<SystemTime> {
     fs::metadata(folder).ok()?.modified().ok()
 }
 
-fn refusal(mode: SandboxMode, support: Support) -> Option<String> {
-    let enough = support.landlock >= REQUIRED && support.mounts && support.seccomp;
-    if mode != SandboxMode::Require || enough {
-        return None;
-    }
-    let missing = support.missing().join(", ");
-    Some(format!(
-        "the settings require a sandbox, and this machine cannot confine: {missing}"
-    ))
-}
-
-/// Folders that an agent may write to have to exist. A file is the agent's to create: it may not be empty.
-fn create_state_folders(state: &[PathBuf]) {
-    for folder in state
-        .iter()
-        .filter(|folder| !folder.exists() && folder.extension().is_none())
-    {
-        let _ = fs::create_dir_all(folder);
-    }
-}
-
-/// What a person allows is allowed with everything below.
+/// Places that a person allows, with everything below them.
 fn protected_but_allowed(
     settings: &SandboxSettings,
     mut protect: Vec<PathBuf>,
@@ -403,7 +390,7 @@ fn protected_but_allowed(
     (protect, hide)
 }
 
-/// What the programs may do that wavecrew itself runs on files of workers: checks, builds, test frameworks.
+/// The rules for programs that wavecrew itself runs on files of workers: checks, builds, test frameworks.
 pub fn program_rules(settings: &SandboxSettings) -> ProgramRules {
     ProgramRules {
         off: settings.mode == SandboxMode::Off,
@@ -425,109 +412,13 @@ fn denied(home: &Path, settings: &SandboxSettings, own: Option<&'static dyn Agen
     denied
 }
 
-/// Where an agent keeps its state, its login included.
-fn state_folders(home: &Path, cli: &dyn AgentCli) -> Vec<PathBuf> {
-    let places = cli.facts().state.iter();
-    let folders = places.map(|place| match std::env::var_os(place.variable) {
-        Some(folder) if !place.variable.is_empty() && !folder.is_empty() => {
-            real(Path::new(&folder)).join(place.name)
-        }
-        _ => home.join(place.home_folder).join(place.name),
-    });
-    folders.collect()
-}
-
-fn home() -> PathBuf {
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-    real(&home)
-}
-
-const TEMP_PREFIX: &str = "wavecrew-workers-";
-
-/// A folder for the temporary folders of this run's workers, in place of that of a run that was killed.
-fn make_temp_folder(session: &SessionDir) -> Option<TempDir> {
-    remove_left_temp_folder(session);
-    let folder = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .tempdir_in(std::env::temp_dir())
-        .ok()?;
-    let name = folder.path().file_name()?;
-    let _ = atomic::write_volatile(&session.temp_note(), name.as_encoded_bytes());
-    Some(folder)
-}
-
-/// Removes the folder of a run that was killed.
-pub(crate) fn remove_left_temp_folder(session: &SessionDir) {
-    if let Ok(name) = fs::read_to_string(session.temp_note())
-        && name.starts_with(TEMP_PREFIX)
-        && !name.contains('/')
-    {
-        let _ = fs::remove_dir_all(std::env::temp_dir().join(name));
-        let _ = fs::remove_file(session.temp_note());
-    }
-}
-
-/// What is enforced, in one line.
-pub fn summary(mode: SandboxMode, support: Support) -> String {
-    if mode == SandboxMode::Off {
-        return "off, as set; workers may do whatever you may".to_owned();
-    }
-    if !support.any() {
-        return "none, this machine offers none; workers may do whatever you may".to_owned();
-    }
-    let LandlockAbi(abi) = support.landlock;
-    let mut parts = Vec::new();
-    if abi > 0 {
-        parts.push(format!("files by role (Landlock {abi})"));
-    }
-    if support.mounts {
-        parts.push("read-only mounts".to_owned());
-    }
-    if support.seccomp {
-        parts.push("system calls".to_owned());
-    }
-    let missing = support.missing();
-    let missing = if missing.is_empty() {
-        String::new()
-    } else {
-        format!("; not: {}", missing.join(", "))
-    };
-    format!("{}{missing}", parts.join(", "))
-}
-
-/// The known agent that a name stands for, also by the program of `acp:PROGRAM`.
-fn agent_cli(agent: &str) -> Option<&'static dyn AgentCli> {
-    let Some(command) = agent.strip_prefix("acp:") else {
-        return cli::by_name(agent);
-    };
-    let program = command.split_whitespace().next()?;
-    let program = Path::new(program).file_name()?.to_str()?;
-    cli::ALL
-        .iter()
-        .copied()
-        .find(|cli| program.starts_with(cli.name()))
-}
-
-/// Where vite compiles a project's settings to, whoever runs it. Created, because rules are made for what exists.
+/// Where vite compiles a project's settings to, whoever runs it. Created, because rules can only name folders
+/// that exist.
 fn package_folder(folder: &Path) -> Option<PathBuf> {
     let packages = folder.join("node_modules");
     let folder = packages.is_dir().then(|| real(&packages).join(".vite-temp"))?;
     fs::create_dir_all(&folder).ok()?;
     Some(folder)
-}
-
-/// The folder of the repository that a folder is in.
-fn git_folder(folder: &Path) -> Option<PathBuf> {
-    let above = folder.ancestors().map(|folder| folder.join(".git"));
-    above.into_iter().find(|git| git.is_dir())
-}
-
-/// The repository's folder and the worktree's own folder in there.
-fn git_link(worktree: &Path) -> Option<(PathBuf, PathBuf)> {
-    let text = fs::read_to_string(worktree.join(".git")).ok()?;
-    let own = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
-    let git = own.parent()?.parent()?.to_owned();
-    Some((git, own))
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -1,12 +1,13 @@
-//! What a worker was refused. The kernel does not tell us, but programs print it: a line that says so and names a place
-//! which the confinement does not allow. A program that prints nothing stays unnoticed here, and is refused all the same.
+//! Finds out what a worker was refused. The kernel does not report it, but programs print it: a line with an
+//! error text and a path that the confinement does not allow. If a program prints nothing, its refusals are
+//! not found; the kernel refuses them all the same.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use wavecrew_core::event::{Refusal, RefusedAccess};
 use wavecrew_process::sandbox::Confinement;
 
-/// How programs, languages and shells call it. The last two are said of hidden places.
+/// Error texts of programs, languages and shells. The last two are for hidden places.
 const PHRASES: [&str; 7] = [
     "permission denied",
     "read-only file system",
@@ -17,16 +18,16 @@ const PHRASES: [&str; 7] = [
     NOT_FOUND[1],
 ];
 const NOT_FOUND: [&str; 2] = ["no such file or directory", "enoent"];
-/// Lines that are kept, and bytes of each.
+/// The maximum number of stored lines, and bytes of each.
 const LINES: usize = 64;
 const LINE_BYTES: usize = 2000;
 /// Refusals that are reported.
 const REPORTED: usize = 20;
 
-/// The lines of an output that tell of refusals.
+/// The lines of an output that report refusals.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLines {
-    /// The beginnings of lines whose ends have not been read: of stdout, of stderr.
+    /// The incomplete last lines of stdout and stderr.
     open: [Vec<u8>; 2],
     lines: Vec<String>,
 }
@@ -72,7 +73,7 @@ impl RefusalLines {
         self.lines.extend(kept.collect::<Vec<_>>());
     }
 
-    /// The places that these lines name and that the confinement does not allow. Relative ones are seen from `folder`.
+    /// The places that these lines name and the confinement does not allow. Relative paths start at `folder`.
     pub fn refusals(&mut self, confinement: &Confinement, folder: &Path, home: &Path) -> Vec<Refusal> {
         for stream in 0..self.open.len() {
             let rest = std::mem::take(&mut self.open[stream]);
@@ -82,7 +83,7 @@ impl RefusalLines {
         for line in &self.lines {
             let is_missing = NOT_FOUND.iter().any(|phrase| contains(line, phrase));
             for path in named_paths(line, folder, home) {
-                // What is missing for everybody was not refused.
+                // A file that does not exist was not refused.
                 if is_missing && !(confinement.hides(&path) && path.exists()) {
                     continue;
                 }
@@ -105,8 +106,8 @@ fn contains(line: &str, phrase: &str) -> bool {
     line.to_ascii_lowercase().contains(phrase)
 }
 
-/// The paths that a message names: those in quotes, or else the one next to what is said of it. Before that stand the names
-/// of programs and scripts.
+/// The paths that a message names: those in quotes, or else the one next to the error text. The names before
+/// it are those of programs and scripts.
 fn named_paths(line: &str, folder: &Path, home: &Path) -> Vec<PathBuf> {
     let mut names: Vec<&str> = Vec::new();
     for quote in ['\'', '"', '`'] {
@@ -133,7 +134,7 @@ fn named_paths(line: &str, folder: &Path, home: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The place that a name stands for, if it exists or could be created.
+/// The place that a name refers to, if it exists or could be created.
 fn resolve(name: &str, folder: &Path, home: &Path) -> Option<PathBuf> {
     let path = match name.strip_prefix("~/") {
         Some(rest) => home.join(rest),
@@ -176,7 +177,7 @@ mod tests {
         };
         let found = |line: &str| -> Vec<String> {
             let mut lines = RefusalLines::default();
-            // In two parts, as pipes deliver them.
+            // In two parts, as pipes may deliver it.
             let (first, second) = line.as_bytes().split_at(line.len() / 2);
             lines.add(true, first);
             lines.add(true, second);
@@ -200,7 +201,7 @@ mod tests {
             assert_eq!(found(&line), ["change other/file"], "{line}");
         }
         assert_eq!(found("cat: ~/.ssh/id: Permission denied"), ["read home/.ssh/id"]);
-        // Refused by the system, not by us; or not refused at all.
+        // Refused by the system and not by the sandbox, or not refused at all.
         let own = root.join("own/file").display().to_string();
         assert!(found(&format!("cannot create {own}: Permission denied")).is_empty());
         assert!(found(&format!("cannot create {other}: No such file or directory")).is_empty());

@@ -1,4 +1,4 @@
-//! What a project's settings say about the sandbox.
+//! The sandbox settings of a project.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub struct SandboxSettings {
     pub write: Vec<PathBuf>,
     /// Places that every worker may read although they hold credentials.
     pub read: Vec<PathBuf>,
-    /// Places that nobody may read, besides credentials.
+    /// Places that no worker may read, besides credentials.
     pub deny: Vec<PathBuf>,
     pub network: NetworkSetting,
     pub role_network: BTreeMap<String, NetworkSetting>,
@@ -50,10 +50,10 @@ impl SandboxSettings {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SandboxMode {
-    /// As strong as the machine allows.
+    /// Confines as far as the machine allows.
     #[default]
     Auto,
-    /// Nothing runs where files cannot be confined.
+    /// Refuses to run where files cannot be confined.
     Require,
     Off,
 }
@@ -94,7 +94,7 @@ impl NetworkSetting {
     }
 }
 
-/// The variables that are text.
+/// The environment variables that are valid text.
 fn text_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -1,11 +1,10 @@
-//! The confinement of an agent without a session: one that an MCP client talks to. It works in the project or in a
-//! worktree, with access to the source.
+//! The confinement of an agent without a session, for a conversation of an MCP client. It works in the
+//! project or in a worktree, with access to the source.
 
+use super::machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
 use super::policy::{WorkerPlaces, write_rules};
-use super::{
-    SandboxMode, SandboxSettings, Workspace, agent_cli, create_state_folders, denied, git_folder, git_link,
-    home, protected_but_allowed, real, state_folders,
-};
+use super::summary::refusal;
+use super::{SandboxMode, SandboxSettings, Workspace, denied, protected_but_allowed, real};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +45,7 @@ impl AgentSandbox {
 
     /// What is enforced; with `require`, why nothing may be started.
     pub fn support(&self) -> Result<Support, String> {
-        match super::refusal(self.settings.mode, self.support) {
+        match refusal(self.settings.mode, self.support) {
             Some(reason) => Err(reason),
             None => Ok(self.support),
         }

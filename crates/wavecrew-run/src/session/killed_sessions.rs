@@ -1,5 +1,5 @@
-//! Removes what runs that were killed left behind, also if nobody continues them: unfinished files, and the folders outside
-//! of the project that their workers had.
+//! Removes files that killed runs left behind, even if they are never continued: unfinished files, and their
+//! workers' folders outside the project.
 
 use super::read_guardian;
 use crate::agent_files::AgentFiles;
@@ -15,7 +15,7 @@ pub struct Sweeping(Option<JoinHandle<()>>);
 
 impl Drop for Sweeping {
     fn drop(&mut self) {
-        // A panic in there has been reported already.
+        // A panic of the thread has already been reported.
         let _ = self.0.take().map(JoinHandle::join);
     }
 }
@@ -45,7 +45,7 @@ fn sweep(dir: &SessionDir, holder: &Holder) {
     if read_guardian(dir).is_some_and(|guardian| is_alive(&guardian)) {
         return;
     }
-    // What cannot be removed is in the way of nobody.
+    // Files that cannot be removed do no harm.
     let _ = dir.sweep();
     let _ = fs::remove_dir_all(dir.scratch_folder());
     remove_left_temp_folder(dir);

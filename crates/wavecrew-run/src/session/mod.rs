@@ -105,10 +105,10 @@ impl OpenSession {
     ) -> Result<(Self, Ledger), SessionError> {
         let info = dir.read_info()?;
         let lock = dir.lock(holder)?;
-        // Somebody may have removed what can be made again.
+        // A person may have removed folders that can be created again.
         dir.make_folders(&[])?;
         let journal = dir.journal_file();
-        // A journal has at least its first line. Without that, somebody emptied it.
+        // A journal has at least its first line, so an empty one was emptied by another program.
         if fs::metadata(&journal).is_ok_and(|found| found.len() == 0) {
             fs::remove_file(&journal).context("remove", &journal)?;
         }
@@ -116,7 +116,7 @@ impl OpenSession {
             let (journal, events, _) = Journal::<Event>::open(&dir.journal_file())?;
             (journal, events)
         } else {
-            // Without its journal the session is what its table says.
+            // Without a journal, the table is the state of the session.
             let table = dir.tasks_csv();
             atomic::write(&dir.plan_file(), &fs::read(&table).context("read", &table)?)?;
             // Attempts are counted from 1 again, and must not find reports of the old ones.
@@ -199,7 +199,7 @@ impl OpenSession {
         }
     }
 
-    /// What reports say about the session.
+    /// The facts for reports about the session.
     pub fn meta(&self) -> SessionMeta<'_> {
         let folder = self.dir.path().to_str().unwrap_or_default();
         self.dir.meta(folder, Some(&self.info))
@@ -209,7 +209,7 @@ impl OpenSession {
         self.table.take().expect("a session is run once")
     }
 
-    /// Forgets recovered reports of attempts that count otherwise.
+    /// Drops recovered reports of attempts that already have a result.
     pub(crate) fn drop_recovered(&mut self, counts_otherwise: impl Fn(&str, u32) -> bool) {
         self.recovered
             .retain(|report| !counts_otherwise(&report.task, report.attempt));
@@ -219,7 +219,7 @@ impl OpenSession {
         std::mem::take(&mut self.recovered)
     }
 
-    /// Writes down the guardian, so that the next run can end it.
+    /// Records the guardian, so that the next run can end it.
     pub(crate) fn record_guardian(&self, process: &ProcessId) -> Result<(), SessionError> {
         let text = serde_json::to_vec(process).expect("plain data");
         atomic::write_volatile(&self.dir.guardian_file(), &text)

@@ -61,7 +61,7 @@ pub fn sections(dir: &SessionDir, ledger: &Ledger) -> String {
     text + &spending_table(ledger)
 }
 
-/// What the change under test does, as the comparison wrote it.
+/// The behaviour diff of the change under test, as the comparison wrote it.
 fn what_changed(dir: &SessionDir) -> String {
     match fs::read(SessionPaths::at(dir.path()).what_changed()) {
         Ok(bytes) => format!("\n## What changed\n\n{}", sanitise(&bytes)),

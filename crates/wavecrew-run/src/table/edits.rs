@@ -107,8 +107,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Whether the row has none of the results that the table has: then its copy was made before the task finished, and its
-/// `pending` is out of date. Whoever wants the row to run again changes its status only.
+/// Whether the row has none of the results that the table has: then its copy was made before the task
+/// finished, and its `pending` is out of date. To run a row again, a person changes only its status.
 fn lacks_results(current: &Rows<'_>, edited: &Rows<'_>, results: &[&str], id: &str) -> bool {
     let (Some(&current_row), Some(&edited_row)) = (current.by_id.get(id), edited.by_id.get(id)) else {
         return false;
@@ -121,7 +121,7 @@ fn lacks_results(current: &Rows<'_>, edited: &Rows<'_>, results: &[&str], id: &s
         let copy = edited.column(column).map_or("", |at| edited.cell(edited_row, at));
         (!result.is_empty()).then_some(result == copy)
     });
-    // A task without results leaves nothing to tell copies apart by.
+    // Without results, old and new copies of a row cannot be distinguished.
     found
         .next()
         .is_some_and(|first| !first && !found.any(|same| same))

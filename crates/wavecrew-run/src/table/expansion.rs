@@ -112,7 +112,7 @@ impl Driver<'_> {
             attempt: None,
             extra: serde_json::Map::new(),
         };
-        // A board that cannot be written does not stop the run: the rows say the same.
+        // A board that cannot be written does not stop the run, because the rows have the same information.
         let _ = self.session.dir.board().append(&discovery);
         let summary = format!(
             "{} touch the same files: {}",
@@ -133,7 +133,7 @@ impl Driver<'_> {
         let ledger = self.engine.ledger();
         let current = ledger.plan().sheet();
         let mut patch = current.diff(sheet, &["wave"]);
-        // The texts are those of workers.
+        // The texts come from workers.
         let values = patch.changed.iter_mut().map(|cell| &mut cell.value);
         for text in values.chain(patch.added.iter_mut().flat_map(|row| &mut row.cells)) {
             *text = sanitise(text.as_bytes());

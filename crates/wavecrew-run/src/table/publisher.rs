@@ -22,7 +22,7 @@ enum Job {
 pub(crate) enum TableEvent {
     /// A person edited the table; ours was not published.
     Edited(Vec<u8>),
-    /// Somebody is writing it now: publish again later.
+    /// Another program is writing the file: publish again later.
     BeingWritten,
     Failed(SessionError),
 }

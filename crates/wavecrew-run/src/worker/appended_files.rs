@@ -1,6 +1,7 @@
-//! The files that workers append to: the discovery board, wisdom, messages. The commands for it write only clean text, but a
-//! worker may also use `>>`. What came that way is cleaned in place, with as many bytes as before, so that lines that others
-//! append meanwhile are not disturbed: secrets become `*`, characters that control a terminal or reorder text become `?`.
+//! The files that workers append to: the discovery board, wisdom, messages. The commands for it write only
+//! clean text, but a worker may also use `>>`. Such lines are cleaned in place without changing their length,
+//! so that lines that others append meanwhile are not disturbed: secrets become `*`, characters that control
+//! a terminal or reorder text become `?`.
 
 use std::fs::File;
 use std::io;
@@ -30,7 +31,8 @@ impl AppendedFiles {
     /// Cleans what was appended since the last call.
     pub fn clean(&mut self, redactor: &Redactor) {
         for (path, clean) in &mut self.files {
-            // What cannot be opened or written is not shown raw either: readers clean it again.
+            // A file that cannot be opened or written is not shown raw either, because readers clean the text
+            // again.
             if let Some(file) = open_change(path).ok().and_then(Found::regular) {
                 *clean = clean_file(&file, *clean, redactor).unwrap_or(*clean);
             }

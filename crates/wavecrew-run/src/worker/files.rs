@@ -46,8 +46,8 @@ pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, SessionError>
 
 /// Reads and removes the result file, if the worker wrote one.
 ///
-/// Fails only if the machine lacks resources, so that no report is lost. Anything else that a worker may create under the
-/// name (a folder, a pipe that nobody writes to) is removed and ignored.
+/// Fails only if the machine lacks resources, so that no report is lost. Anything else that a worker may
+/// create under the name (a folder, a pipe without a writer) is removed and ignored.
 pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, SessionError> {
     // One byte more than allowed, so that a report that is too long is recognised.
     let found = match read_limited(path, MAX_REPORT_BYTES as u64 + 1) {

@@ -129,7 +129,8 @@ impl Output {
         }
     }
 
-    /// Uses the reader, and sends what it then has for the process. Programs without a reader give the default.
+    /// Uses the reader, and then sends its messages for the process. Programs without a reader give the
+    /// default.
     fn with_reader<T: Default>(&self, use_it: impl FnOnce(&mut OutputReader) -> T) -> T {
         let Some(reader) = &self.reader else {
             return T::default();
@@ -246,7 +247,7 @@ impl Output {
         }
     }
 
-    /// What the output says that the confinement refused. Notes it in the log.
+    /// What the confinement refused, according to the output. Adds it to the log.
     pub(crate) fn refusals(&self, confinement: &Confinement, folder: &Path, home: &Path) -> Vec<Refusal> {
         let refusals = self.refusals.borrow_mut().refusals(confinement, folder, home);
         for Refusal { path, access } in &refusals {
@@ -430,7 +431,7 @@ pub(crate) fn last_line(bytes: &[u8]) -> String {
         .lines()
         .rev()
         .map(str::trim)
-        // The error says more than the help below it.
+        // The error is more informative than the help below it.
         .find(|line| !line.is_empty() && !line.starts_with("help:") && !is_report(line))
         .unwrap_or_default();
     line.chars().take(LAST_LINE).collect()

@@ -164,7 +164,7 @@ impl Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// What there is to know about the worker where it runs.
+    /// Facts about the worker for the place where it runs.
     fn facts(&self, worker: WorkerId, turn: u32, private: &Path, left: Duration) -> WorkerFacts {
         let state = &self.workers[&worker];
         let Assignment {
@@ -206,7 +206,7 @@ impl Driver<'_> {
             return None;
         }
         if mode == OutputMode::Streaming {
-            // Landlock has rules only for what exists; the agent may want to write there.
+            // Landlock rules need existing files, and the agent may want to write there.
             create_private_folder(&facts.private).ok()?;
         }
         self.sandbox.confine(&facts.confined())

@@ -28,7 +28,7 @@ impl Driver<'_> {
         self.warn_about_ignored_settings(worker);
         self.record_conversation(worker);
         if let Some(reason) = self.lost.remove(&key) {
-            // Whatever it did or reported, its files are not here.
+            // Whatever the worker did or reported, its files are on another machine.
             let error = SpawnError::Temporary(reason);
             self.inputs.push_back(Input::SpawnFailed { worker, error });
             self.finish_closing(worker);
@@ -42,7 +42,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Warns the person, once for each agent, that it does not have what its settings give it.
+    /// Warns the person, once for each agent, that the agent ignores its settings.
     fn warn_about_ignored_settings(&mut self, worker: WorkerId) {
         let state = &self.workers[&worker];
         let name = &state.assignment.agent;
@@ -163,7 +163,7 @@ pub fn final_message(agent: &dyn Agent, output: &Output, exit: ProcessExit) -> R
     };
     match failed {
         None => Ok(output.final_message().unwrap_or_default()),
-        // If the agent says what went wrong, the end of its process does not matter.
+        // If the agent reports what went wrong, the exit of its process does not matter.
         Some(message) if output.mode() == OutputMode::Streaming && !message.is_empty() => Err(message),
         Some(message) => {
             let how = match exit {

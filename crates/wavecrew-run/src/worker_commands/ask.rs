@@ -39,7 +39,7 @@ impl WorkerCommands {
         if question.is_empty() {
             return Err(Refused::request(
                 "the question is empty",
-                "say what you want to know",
+                "write what you want to know",
             ));
         }
         let size = question.chars().count();
@@ -102,7 +102,7 @@ impl PendingAnswer {
         }
         Err(Refused::request(
             "the run did not answer",
-            "decide yourself, and say so in your findings",
+            "decide yourself, and mention it in your findings",
         ))
     }
 
@@ -117,7 +117,7 @@ impl PendingAnswer {
     }
 }
 
-/// Withdraws the question if nobody waits for the answer any more.
+/// Withdraws the question if the worker no longer waits for the answer.
 impl Drop for PendingAnswer {
     fn drop(&mut self) {
         if let Source::Files { asks, name } = &self.source {

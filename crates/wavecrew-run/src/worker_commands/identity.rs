@@ -61,7 +61,7 @@ impl Identity {
         })
     }
 
-    /// Who speaks: the role, or the task of a row without one.
+    /// The name of the sender: the role, or the task of a row without a role.
     pub fn name(&self) -> &str {
         if self.role.is_empty() {
             &self.task
@@ -70,7 +70,7 @@ impl Identity {
         }
     }
 
-    /// Only reports need it.
+    /// Needed only for reports.
     pub(super) fn token(&self) -> Result<&Token, Refused> {
         self.token
             .as_ref()

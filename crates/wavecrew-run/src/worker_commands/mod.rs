@@ -1,6 +1,6 @@
-//! What a worker can do in its session, by command or over MCP: report, discover, send messages, ask, write wisdom. Its
-//! environment says which task it has. Reads no journal and no table, so that it starts fast. Refuses access to other
-//! tasks and other roles' state, and messages between workers.
+//! What a worker can do in its session, by command or over MCP: report, discover, send messages, ask, write
+//! wisdom. Its environment identifies its task. Reads no journal and no table, so that it starts fast.
+//! Refuses access to other tasks and other roles' state, and messages between workers.
 
 mod ask;
 mod board;

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use wavecrew_session::{Discovery, SessionDir, Token};
 
-/// What a worker asks of its run.
+/// A worker's request to its run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum RelayRequest {
@@ -65,13 +65,13 @@ pub struct Relay {
     token: String,
 }
 
-/// The file in a worker's inbox that says where its host listens.
+/// The file in a worker's inbox with the address of its host.
 fn address_file(session: &SessionDir, number: u32) -> PathBuf {
     session.inbox(number).join("relay")
 }
 
 impl Relay {
-    /// Tells the worker with this number where to ask; its inbox must exist.
+    /// Writes the address into the inbox of the worker with this number; the inbox must exist.
     pub fn announce(session: &SessionDir, number: u32, socket: &Path) -> std::io::Result<()> {
         fs::write(
             address_file(session, number),
@@ -89,7 +89,7 @@ impl Relay {
         })
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends the request and waits for the answer.
     pub fn call(&self, request: RelayRequest) -> Result<RelayReply, Refused> {
         let failed = |error: std::io::Error| {
             Refused::request(
@@ -113,7 +113,7 @@ impl Relay {
 }
 
 impl WorkerCommands {
-    /// Carries out a request that came from another machine. Blocks until a question is answered.
+    /// Executes a request from another machine. Blocks until a question is answered.
     pub fn answer(&self, request: RelayRequest) -> RelayReply {
         let done = |()| RelayReply::Done { warnings: Vec::new() };
         let answered = match request {
@@ -143,10 +143,10 @@ impl WorkerCommands {
     }
 }
 
-/// An answer to something else.
+/// The error for an answer of the wrong kind.
 pub(super) fn unexpected(reply: &RelayReply) -> Refused {
     Refused::request(
-        format!("the run gave an answer to something else: {reply:?}"),
+        format!("the run sent an unexpected answer: {reply:?}"),
         "tell the person who started the run",
     )
 }

@@ -1,4 +1,4 @@
-//! Git in the worktrees of a session, and what it answers.
+//! Runs git in the worktrees of a session, and reads its output.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

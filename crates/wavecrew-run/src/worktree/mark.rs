@@ -1,4 +1,4 @@
-//! The state of a repository at one time: where its branches and tags are, and what is uncommitted. Read-only.
+//! The state of a repository at one time: its branches and tags, and its uncommitted files. Read-only.
 
 use super::git::Git;
 use super::lifecycle::short;
@@ -46,10 +46,10 @@ const ACTING: [&str; 20] = [
     "url.",
 ];
 
-/// What became of a branch or a tag.
+/// The change of a branch or a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefChange {
-    /// Commits are no longer where they were.
+    /// It lost commits.
     Lost(String),
     /// It has new commits that are no merges of the session.
     Moved(String),
@@ -59,7 +59,18 @@ impl ProjectMark {
     /// `None` without a repository or a commit.
     pub fn of(project: &Path) -> Option<Self> {
         let git = Git::at(project);
-        let head = git.commit("HEAD").ok()??;
+        let facts = git
+            .run(&[
+                "rev-parse",
+                "--path-format=absolute",
+                "--show-toplevel",
+                "--git-common-dir",
+                "HEAD^{commit}",
+            ])
+            .ok()?;
+        let mut facts = facts.lines();
+        let (root, common) = (Path::new(facts.next()?), Path::new(facts.next()?));
+        let head = facts.next()?.to_owned();
         let listed = git
             .run(&[
                 "for-each-ref",
@@ -74,7 +85,6 @@ impl ProjectMark {
             .filter(|(name, _)| !name.starts_with("refs/heads/wavecrew"))
             .map(|(name, commit)| (name.to_owned(), commit.to_owned()))
             .collect();
-        let root = git.run(&["rev-parse", "--show-toplevel"]).ok()?;
         let words = [
             "--no-optional-locks",
             "status",
@@ -92,7 +102,7 @@ impl ProjectMark {
         let dirty = paths
             .take(MAX_FILES)
             .map(|path| {
-                let content = fs::read(Path::new(&root).join(path));
+                let content = fs::read(root.join(path));
                 (
                     path.to_owned(),
                     content.map_or_else(|_| String::new(), |bytes| content_hash(&bytes)),
@@ -103,7 +113,7 @@ impl ProjectMark {
             refs,
             head,
             dirty,
-            acting: acting(&git, Path::new(&root)),
+            acting: acting(&git, common),
         })
     }
 
@@ -123,7 +133,7 @@ impl ProjectMark {
         &self.head
     }
 
-    /// What became of the branches and tags since then; `session` names the merges that wavecrew itself made.
+    /// The changes of branches and tags since then; `session` names the merges that wavecrew itself made.
     pub fn ref_changes(&self, now: &Self, project: &Path, session: &str) -> Vec<RefChange> {
         let git = Git::at(project);
         let mut changes = Vec::new();
@@ -137,7 +147,7 @@ impl ProjectMark {
                 ))),
                 Some(new) if name.starts_with("refs/tags/") || !git.contains(new, old).unwrap_or(false) => {
                     changes.push(RefChange::Lost(format!(
-                        "{shown} was moved from {} to {}, which does not continue it: restore it with `git update-ref {name} \
+                        "{shown} was moved from {} to {}, which does not descend from it: restore it with `git update-ref {name} \
                          {old}`",
                         short(old),
                         short(new)
@@ -164,7 +174,7 @@ impl ProjectMark {
                 names.push(path.clone());
             }
         }
-        // What was uncommitted then and is gone now was taken back or committed.
+        // Changes that were uncommitted then and are gone now were undone or committed.
         let taken_back = self.dirty.keys().filter(|path| !now.dirty.contains_key(*path));
         if self.head == now.head {
             names.extend(taken_back.cloned());
@@ -176,7 +186,7 @@ impl ProjectMark {
 }
 
 /// Settings and hooks with which git starts programs or reads other files, and their values or hashes.
-fn acting(git: &Git, root: &Path) -> BTreeMap<String, String> {
+fn acting(git: &Git, common: &Path) -> BTreeMap<String, String> {
     let listed = git
         .run(&["config", "--local", "--list", "-z"])
         .unwrap_or_default();
@@ -186,8 +196,7 @@ fn acting(git: &Git, root: &Path) -> BTreeMap<String, String> {
         .filter(|(name, _)| ACTING.iter().any(|start| name.starts_with(start)))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let folder = git.run(&["rev-parse", "--git-common-dir"]).unwrap_or_default();
-    let hooks = fs::read_dir(root.join(folder.trim()).join("hooks"));
+    let hooks = fs::read_dir(common.join("hooks"));
     for hook in hooks.into_iter().flatten().flatten() {
         let name = hook.file_name().to_string_lossy().into_owned();
         if !name.ends_with(".sample") {

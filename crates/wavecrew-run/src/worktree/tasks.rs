@@ -1,5 +1,5 @@
-//! The worktrees of a run's tasks: created when a worker starts, merged when the engine says so, removed when all their
-//! work is merged.
+//! The worktrees of a run's tasks: created when a worker starts, merged when the engine requests it, removed
+//! when all their work is merged.
 
 use super::{Merged, Published, SessionWorktrees};
 use crate::event_loop::Driver;
@@ -55,7 +55,7 @@ impl Driver<'_> {
         self.merging.push(merging);
     }
 
-    /// Waits until the merges that run have ended, but not for ever: git may hang on a file server.
+    /// Waits for running merges, but not without a limit: git may hang on a file server.
     pub(crate) async fn finish_merges(&self) {
         const TRIES: usize = 1000;
         for _ in 0..TRIES {

@@ -1,4 +1,5 @@
-//! The folders of open attempts, each written by one worker: what the coordinator takes out of them, and what it trusts.
+//! The folders of open attempts, each written by one worker: reads reports from them, and moves them to where
+//! no worker can write.
 
 use super::{Attempts, MAX_REPORT, open_if_there, parse_numbered, read_all, slots};
 use crate::atomic::{self, sync_folder};
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 impl Attempts {
-    /// Takes over the reports of attempts that another coordinator opened.
+    /// Collects the reports of attempts that another coordinator opened.
     pub(super) fn bring_over(&self) -> Result<(), SessionError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
@@ -27,7 +28,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Takes the report out of the folder of this number, or where it was brought from there.
+    /// The report from the folder of this number, or from the place to which it was already moved.
     pub(super) fn take_from(
         &self,
         number: Option<u32>,
@@ -46,7 +47,7 @@ impl Attempts {
             return Ok(None);
         };
         let draft = atomic::temp_with(&path, &report, 0o600)?;
-        // When it was handed in, not when it was found.
+        // The time of the report, not of its discovery.
         let handed_in = fs::symlink_metadata(&submitted).and_then(|found| found.modified());
         if let Ok(handed_in) = handed_in {
             let _ = draft.as_file().set_modified(handed_in.min(SystemTime::now()));
@@ -67,7 +68,7 @@ impl Attempts {
         looked.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
-    /// Takes the report's name before the reporter that is on its way, or returns the report that has it.
+    /// Takes the report's name before a reporter that has begun, or returns the report that has the name.
     pub(super) fn block_name(
         &self,
         number: u32,
@@ -90,7 +91,7 @@ impl Attempts {
             Err(error) => return Err(error).context("close", &name),
         };
         if taken.is_none() {
-            // Whoever comes later sees it here.
+            // Later readers find it here.
             let _ = create(&self.paths.report_file(task, attempt));
         }
         Ok(taken)

@@ -1,12 +1,12 @@
 //! How a worker's report reaches the coordinator: as a file that exactly one process can put in place.
 //!
-//! An open attempt is a file that holds its token ([`slots`]), and a folder that only its worker can write. There a report
-//! becomes visible as `{task}.{attempt}.report` through link(2), which fails when the name is taken: the first one wins. The
-//! coordinator copies it to `.run`, where no worker can write, and trusts only what is there.
-//! Closing takes the token out of its file while no reporter is on its way; if one is, an empty file takes the
-//! report's name first. Either the report was first, or every later one is refused, and the coordinator never waits for a
-//! worker that was stopped half-way. Refuses reports for attempts that are closed, were never opened, or carry
-//! another token.
+//! An open attempt is a file that holds its token ([`slots`]), and a folder that only its worker can write.
+//! There a report becomes visible as `{task}.{attempt}.report` through link(2), which fails when the name is
+//! taken: the first one wins. The coordinator copies it to `.run`, where no worker can write, and trusts only
+//! what is there. Closing removes the token from its file while no reporter is active. If one is, an empty
+//! file takes the report's name first. Either the report was first, or every later one is refused, and the
+//! coordinator never waits for a worker that was stopped half-way. Refuses reports for attempts that are
+//! closed, were never opened, or carry another token.
 
 mod inbox;
 mod slots;
@@ -37,14 +37,14 @@ pub const MAX_REPORT: usize = 1024 * 1024;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum SubmitOutcome {
-    /// Durable: the coordinator will find it, even after a crash.
+    /// Durable: the coordinator finds it, even after a crash.
     Accepted,
     Refused(ReportRefusal),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReportRefusal {
-    /// The attempt is over, or never was.
+    /// The attempt is over, or was never open.
     NotOpen,
     WrongToken,
     AlreadyReported,
@@ -70,13 +70,13 @@ impl fmt::Display for ReportRefusal {
 #[derive(PartialEq, Eq, Debug)]
 #[must_use]
 pub struct ClosedAttempt {
-    /// The report that got in before.
+    /// The report that arrived before the closing.
     pub report: Option<Vec<u8>>,
     late_reporter: LateReporter,
 }
 
-/// Whether a reporter was seen on its way while the attempt was closed. If so, the name it is about to take
-/// stays taken.
+/// Whether a reporter was active while the attempt was closed. If so, the name that it is about to use stays
+/// occupied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LateReporter {
     None,
@@ -92,7 +92,7 @@ pub struct Attempts {
     slots: Slots,
 }
 
-/// The worker's side: hands in `json` for one attempt.
+/// The worker's side: submits `json` for one attempt.
 pub fn submit(
     session: &SessionDir,
     task: &str,
@@ -123,7 +123,7 @@ pub fn submit(
     }
     let draft = atomic::temp_with(&report, json, 0o600)?;
     draft.as_file().sync_all().context("sync", draft.path())?;
-    // Says to `close_attempt` that a reporter is on its way; from here it takes microseconds.
+    // Shows `close_attempt` that a reporter is active; from here it takes microseconds.
     open.lock_shared().context("lock", &path)?;
     open.rewind().context("read", &path)?;
     let holder = slots::read_record(&mut open, &path)?;
@@ -184,7 +184,7 @@ impl Attempts {
         }))
     }
 
-    /// The file of an open attempt, whoever opened it.
+    /// The file of an open attempt, of this or another coordinator.
     fn find(&self, attempt: &str) -> Result<Option<(Number, PathBuf)>, SessionError> {
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
@@ -218,7 +218,8 @@ impl Attempts {
         self.slots.take(&self.paths, name)
     }
 
-    /// Attempts of another coordinator whose reports nobody has claimed. From now on nobody but this one opens attempts.
+    /// Attempts of another coordinator whose reports were not collected. From now on only this coordinator
+    /// opens attempts.
     fn unclaimed_reports(&mut self) -> Result<&BTreeSet<String>, SessionError> {
         if self.unclaimed_reports.is_none() {
             self.bring_over()?;
@@ -244,7 +245,7 @@ impl Attempts {
         self.take_from(self.number_of(task, attempt)?, task, attempt)
     }
 
-    /// The number of an open attempt's file, whoever opened it.
+    /// The number of an open attempt's file, of this or another coordinator.
     fn number_of(&self, task: &str, attempt: u32) -> Result<Option<u32>, SessionError> {
         let name = name(task, attempt);
         Ok(match self.slots.number_of(&name) {
@@ -253,7 +254,7 @@ impl Attempts {
         })
     }
 
-    /// When the report was handed in.
+    /// When the report was submitted.
     pub fn reported_at(&self, task: &str, attempt: u32) -> Option<SystemTime> {
         let found = fs::metadata(self.paths.report_file(task, attempt)).ok()?;
         found.modified().ok()
@@ -265,7 +266,7 @@ impl Attempts {
         let aside = self.paths.rejected_report(task, attempt, number);
         atomic::write_volatile(&reason_path(&aside), reason.as_bytes())?;
         let slot = self.number_of(task, attempt)?;
-        // Brings it over, if nobody has.
+        // Moves it over, if that has not happened yet.
         let _ = self.take_from(slot, task, attempt)?;
         let report = self.paths.report_file(task, attempt);
         fs::rename(&report, &aside).context("set aside", &report)?;
@@ -283,7 +284,7 @@ impl Attempts {
         Ok((report, fs::read_to_string(&reason).context("read", &reason)?))
     }
 
-    /// Ends an attempt: a report either got in before and is returned, or is refused from now on.
+    /// Ends an attempt: a report that arrived before is returned, and later ones are refused.
     pub fn close_attempt(&mut self, task: &str, attempt: u32) -> Result<ClosedAttempt, SessionError> {
         let name = name(task, attempt);
         let (number, slot, open, path) = match self.slots.release(&self.paths, &name)? {
@@ -301,8 +302,9 @@ impl Attempts {
                 }
             },
         };
-        // A reporter holds the lock, shared, from its last look at the token's file until its report is in place.
-        // With the lock in hand nobody is in between, and whoever comes later sees that the token is gone.
+        // A reporter holds the lock, shared, from its last check of the token's file until its report is in
+        // place. While this process holds the lock, no reporter is between these steps, and later ones find
+        // the token gone.
         if open.try_lock().is_ok() {
             let report = if self.is_empty(number, task, attempt) {
                 None
@@ -337,7 +339,7 @@ impl Attempts {
         let name = self.paths.report_file(task, attempt);
         match (&closed.report, closed.late_reporter) {
             (Some(_), LateReporter::None) => remove_if_there(&name),
-            // Empty, it is the mark that keeps late reporters out; the next `sweep` takes it away.
+            // If empty, it keeps late reporters out; the next `sweep` removes it.
             (Some(_), LateReporter::Possible) => {
                 File::create(&name).context("empty", &name)?;
                 Ok(())
@@ -387,7 +389,7 @@ impl Attempts {
                 continue;
             }
             match remove_if_there(&path) {
-                // What a worker of an earlier version made of a name that it was given.
+                // The name as a worker of an earlier version wrote it.
                 Err(SessionError::Io { source, .. }) if source.kind() == ErrorKind::IsADirectory => {}
                 removed => removed?,
             }
@@ -411,7 +413,7 @@ impl Attempts {
     }
 }
 
-/// What all files of an attempt are named after.
+/// The stem of the names of all files of an attempt.
 fn name(task: &str, attempt: u32) -> String {
     format!("{task}.{attempt}")
 }

@@ -1,7 +1,7 @@
-//! The files of open attempts' tokens: `.run/token-{number}`, each taken by one attempt after the other, so that there are
-//! no more of them than attempts were open at once. Workers may read theirs, and write only their own folder `.run/in-{number}`.
-//! One holds a byte for its state, then `{token} {task}.{attempt}` and
-//! a line break; a token tells the number of its file.
+//! The files of open attempts' tokens: `.run/token-{number}`, each used by one attempt after the other, so
+//! that there are never more files than attempts that were open at once. Workers may read theirs, and write
+//! only their own folder `.run/in-{number}`. One holds a byte for its state, then `{token} {task}.{attempt}`
+//! and a line break; a token contains the number of its file.
 
 use super::Token;
 use super::{if_there, read_all, remove_if_there};
@@ -14,7 +14,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// More are opened again when they are closed: every one counts against the limit of open files.
+/// How many are kept open; others are opened when they are closed, because each counts against the limit of
+/// open files.
 const MOST_HELD: usize = 64;
 
 /// The first byte of a file whose attempt is closed.
@@ -50,7 +51,7 @@ impl TokenRecord {
     }
 }
 
-/// Who has this file now.
+/// The attempt that uses this file now.
 pub(super) fn read_record(file: &mut File, path: &Path) -> Result<Option<TokenRecord>, SessionError> {
     Ok(TokenRecord::parse(&read_all(file, path)?))
 }
@@ -77,11 +78,11 @@ struct Slot {
     file: Option<File>,
 }
 
-/// Of a file that is neither taken nor free.
+/// For a file that is neither in use nor free.
 pub(super) struct Number(pub u32);
 
 impl Slots {
-    /// A token for this attempt, and a file that says so.
+    /// A token for this attempt, written to a file.
     pub fn take(&mut self, paths: &SessionPaths, attempt: String) -> Result<Token, SessionError> {
         let Slot { number, file } = self.free.pop().unwrap_or_else(|| {
             self.made += 1;
@@ -174,7 +175,7 @@ pub(super) fn open_for(paths: &SessionPaths, token: &Token) -> Result<Option<(Fi
     Ok(if_there(opened, &path)?.map(|file| (file, path)))
 }
 
-/// Also in place of a file left by a crash: who still has that one open stays out.
+/// Also replaces a file left by a crash, so that a process that still has the old one open cannot use it.
 fn make(path: &Path) -> Result<File, SessionError> {
     remove_if_there(path)?;
     File::options()

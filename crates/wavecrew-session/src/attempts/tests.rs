@@ -255,7 +255,7 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     stopped.lock_shared().unwrap();
     let closed = fixture.attempts().close_attempt("A-1", 1).unwrap();
     assert_eq!(closed.report, None);
-    // Its last step fails, because the name stays taken.
+    // Its last step fails, because the name stays occupied.
     let report = fixture.session.report_file("A-1", 1);
     assert_eq!(taken(&report).unwrap(), Some(ReportRefusal::NotOpen));
     fixture.attempts().forget("A-1", 1, &closed).unwrap();

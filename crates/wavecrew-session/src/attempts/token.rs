@@ -1,4 +1,4 @@
-//! The secret of one attempt. Never printed, compared without telling where it differs.
+//! The secret of one attempt. Never printed, and compared in constant time.
 
 use crate::error::{IoContext, SessionError};
 use std::fmt;
@@ -9,12 +9,12 @@ use std::path::Path;
 pub struct Token(String);
 
 impl Token {
-    /// Random behind the number of the file that holds it.
+    /// The number of its file, followed by random digits.
     pub(super) fn random(slot: u32) -> Result<Self, SessionError> {
         Ok(Self(format!("{slot:x}-{}", random_name()?)))
     }
 
-    /// The number of its file, as far as anybody's word goes.
+    /// The number of its file, as the token claims.
     pub fn slot(&self) -> Option<u32> {
         u32::from_str_radix(self.0.split_once('-')?.0, 16).ok()
     }
@@ -40,7 +40,7 @@ impl Token {
     }
 }
 
-/// 128 random bits as hex digits: a name that nobody else has or guesses.
+/// 128 random bits as hex digits: unique, and impossible to guess.
 pub fn random_name() -> Result<String, SessionError> {
     let mut bytes = [0; 16];
     let mut filled = 0;

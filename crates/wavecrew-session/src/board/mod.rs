@@ -1,6 +1,6 @@
-//! The discovery board: what workers found out, for the workers after them.
+//! The discovery board: facts that workers share with later workers.
 //!
-//! Anyone may append, with this code or with `echo >>`. Reading forgives: bad lines are counted, not fatal.
+//! Anyone may append, with this code or with `echo >>`. Bad lines are counted and do not stop the reading.
 
 use crate::error::SessionError;
 use crate::lines;
@@ -27,7 +27,7 @@ pub struct Discovery {
     pub extra: Map<String, Value>,
 }
 
-/// What the board held when it was read.
+/// The content of the board when it was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Discoveries {
     pub entries: Vec<Discovery>,

@@ -1,5 +1,5 @@
-//! A copy of a journal in a file without a name. Where workers are not kept from the session folder, it is what the journal is
-//! restored from when one of them changes it.
+//! A copy of a journal in a file without a name. If workers can write to the session folder, the journal is
+//! restored from it when one of them changes the journal.
 
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(super) struct JournalCopy {
     file: File,
     len: u64,
-    /// It was restored, and nobody has been told.
+    /// It was restored, and that was not reported yet.
     pub restored: bool,
 }
 
@@ -38,7 +38,7 @@ impl JournalCopy {
         Ok(())
     }
 
-    /// Restores a journal that is shorter or longer than it should be. Costs one call when it is not.
+    /// Restores a journal that is shorter or longer than it should be. Needs one call if the length is right.
     pub fn restore_length(&mut self, journal: &File, path: &Path, len: u64) -> Result<(), SessionError> {
         let found = journal.metadata().context("look at", path)?.len();
         if found != len {
@@ -62,7 +62,7 @@ impl JournalCopy {
         Ok(())
     }
 
-    /// Keeps the beginning that is as it should be, and writes the rest again.
+    /// Keeps the unchanged beginning, and writes the rest again.
     fn write_back(&mut self, mut journal: &File, path: &Path) -> Result<(), SessionError> {
         let same = self.same_bytes(journal).context("read", path)?;
         journal.set_len(same).context("cut", path)?;

@@ -1,7 +1,7 @@
 //! The append-only memory of a session: one checksummed line per event, a batch per write, a sync per group.
 //!
 //! A line is `{crc32 of the JSON, 8 hex digits} {JSON}\n`; the first one is a header with the format's
-//! version. Refuses to go on after a failed write, and to cut anything but the tail of a file.
+//! version. Refuses to continue after a failed write, and to cut anything but the tail of a file.
 
 mod copy;
 mod recover;
@@ -35,7 +35,7 @@ const PREFIX_LEN: usize = 9;
 pub struct Journal<E> {
     file: Arc<File>,
     path: PathBuf,
-    /// Where the last whole batch ends: what a failed write is cut back to.
+    /// The end of the last whole batch, to which a failed write is cut back.
     len: u64,
     buffer: Vec<u8>,
     poisoned: Poison,
@@ -45,10 +45,11 @@ pub struct Journal<E> {
     events: PhantomData<fn(&E)>,
 }
 
-/// The system's first refusal. Whoever writes or syncs after it is told of it, because it may reach the person first.
+/// The system's first error. Later writes and syncs return it too, because theirs may be the one that the
+/// person sees.
 type Poison = Arc<OnceLock<(&'static str, i32)>>;
 
-/// Syncs a journal from another thread while its owner goes on appending.
+/// Syncs a journal from another thread while its owner continues to append.
 #[derive(Clone, Debug)]
 pub struct Syncer {
     file: Arc<File>,
@@ -162,13 +163,13 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         }
     }
 
-    /// Keeps a copy of the journal out of everybody's sight, from which it is restored when another program changes it.
+    /// Keeps a hidden copy of the journal, from which it is restored when another program changes it.
     pub fn keep_copy(&mut self) -> Result<(), SessionError> {
         self.copy = Some(JournalCopy::of(&self.path, self.len)?);
         Ok(())
     }
 
-    /// Puts right what another program changed, if there is a copy.
+    /// Restores the journal if another program changed it and there is a copy.
     pub fn restore_if_changed(&mut self) -> Result<(), SessionError> {
         match &mut self.copy {
             Some(copy) => copy.restore(&self.file, &self.path),
@@ -212,7 +213,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     }
 
     fn write_buffer(&mut self) -> Result<(), SessionError> {
-        // What is appended to a journal that somebody cut could not be read again.
+        // Events that are appended to a cut journal could not be read again.
         if let Some(copy) = &mut self.copy {
             copy.restore_length(&self.file, &self.path, self.len)?;
         } else if self.file.metadata().is_ok_and(|found| found.len() != self.len) {
@@ -223,7 +224,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         if let Some(replica) = self.replica.as_mut().filter(|_| !self.buffer.is_empty())
             && let Err(error) = replica.append(&self.buffer)
         {
-            // What the replica does not have must not happen here, now or later.
+            // An event that the replica does not have must not have an effect here, now or later.
             poison(&self.poisoned, "copy", &io::Error::from(Errno::IO));
             return Err(error);
         }
@@ -254,7 +255,8 @@ impl Syncer {
 }
 
 fn sync(file: &File, path: &Path, poisoned: &Poison) -> Result<(), SessionError> {
-    // A failed sync is never tried again: the kernel may have dropped the pages, and a second one would lie.
+    // A failed sync is never repeated: the kernel may have dropped the pages, and a second sync would wrongly
+    // succeed.
     check(poisoned, path)?;
     file.sync_data()
         .inspect_err(|error| poison(poisoned, "sync", error))
@@ -273,7 +275,7 @@ fn check(poisoned: &Poison, path: &Path) -> Result<(), SessionError> {
 }
 
 fn poison(poisoned: &Poison, operation: &'static str, error: &io::Error) {
-    // Of two failures at the same time one is enough.
+    // Of two failures at the same time, only one is kept.
     let _ = poisoned.set((
         operation,
         error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),

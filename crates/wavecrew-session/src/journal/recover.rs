@@ -1,4 +1,4 @@
-//! Reads the bytes of a journal back into events. Decides what is a torn tail; never touches the file.
+//! Reads the bytes of a journal back into events. Decides what is a torn tail; never changes the file.
 
 use super::{JOURNAL_FORMAT, PREFIX_LEN};
 use crate::error::SessionError;
@@ -12,7 +12,7 @@ pub(super) struct Header {
     pub wavecrew_journal: u32,
 }
 
-/// What opening a journal had to repair.
+/// The repairs on opening a journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Recovery {
     /// Bytes behind the last whole line: a write that a crash or a full disk cut short.
@@ -110,7 +110,7 @@ fn checked(line: &[u8]) -> Result<&[u8], &'static str> {
     }
     let json = &line[PREFIX_LEN..];
     let digits = &line[..PREFIX_LEN - 1];
-    // The digits first: they are cheap, and a search for lines tries many places.
+    // The digits first: they are cheap to check, and a search for lines tries many places.
     let written = digits
         .iter()
         .try_fold(0_u32, |value, digit| Some(value << 4 | hex(*digit)?));

@@ -1,4 +1,4 @@
-//! Follows a journal that another process writes: reads what was added since the last time, and nothing twice.
+//! Follows a journal that another process writes: reads new events, each only once.
 
 use super::recover::read_lines;
 use crate::error::{IoContext, SessionError};

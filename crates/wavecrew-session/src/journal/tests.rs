@@ -12,7 +12,7 @@ enum Event {
     Ended { task: String, findings: String },
 }
 
-/// A later version of the same file, with a kind that `Event` has never heard of.
+/// A later version of the same file, with a kind that `Event` does not have.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Later {
@@ -323,7 +323,7 @@ fn a_journal_with_a_copy_is_restored() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
-    /// Whatever happens to one byte, the answer is an error or a prefix, never something else.
+    /// Whatever happens to one byte, the result is an error or a prefix, never something else.
     #[test]
     fn a_flipped_byte_never_changes_an_event(n in 0_u32..6, at in any::<Index>(), flip in 1_u8..) {
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! Session ids from requests. Pure: the caller says which day it is.
+//! Session ids from requests. Pure: the caller passes the date.
 
 /// `{prefix}-{slug}-{date}`. The slug is the request in lower case with every run of characters outside
-/// `a-z`, `0-9` and `一-龥` as one `-`, cut to `slug_len` characters; `session` when nothing is left. `date` is
+/// `a-z`, `0-9` and `一-龥` as one `-`, cut to `slug_len` characters; `session` if nothing is left. `date` is
 /// `YYYYMMDD`.
 pub fn session_id(prefix: &str, request: &str, slug_len: usize, date: &str) -> String {
     let slug = slug(request, slug_len);

@@ -34,7 +34,7 @@ pub struct SessionInfo {
     /// RFC 3339 in UTC.
     pub started_at: String,
     pub state: SessionState,
-    /// The table that the session was started from, when it was.
+    /// The table that the session was started from, if any.
     #[serde(default)]
     pub source_file: Option<PathBuf>,
     #[serde(default)]
@@ -66,7 +66,7 @@ impl SessionInfo {
         }
     }
 
-    /// The cassette that is played, if an agent of the session is a recording.
+    /// The cassette, if an agent of the session is a replay.
     pub fn replay(&self) -> Option<&str> {
         let mut names = self.agents.values().chain([&self.default_agent]);
         names.find_map(|name| name.strip_prefix("replay:"))
@@ -77,7 +77,7 @@ impl SessionInfo {
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
     Running,
-    /// Stopped by a person, a gate, a budget or a crash; goes on with `--continue`.
+    /// Stopped by a person, a gate, a budget or a crash; `--continue` continues it.
     Stopped,
     Stalled,
     Completed,
@@ -93,7 +93,7 @@ impl SessionState {
         self.is_unfinished() || self == Self::Cancelled
     }
 
-    /// Whether it was neither ended nor given up.
+    /// Whether it is unfinished and not cancelled.
     pub fn is_unfinished(self) -> bool {
         match self {
             Self::Running | Self::Stopped | Self::Stalled => true,
@@ -114,7 +114,7 @@ impl SessionDir {
             Found::Nothing => return Err(io::Error::from(ErrorKind::NotFound)).context("read", &path),
             Found::Foreign => return Err(not_a_file(&path)),
         };
-        // The format first: a newer one may mean the other fields differently.
+        // The format first: in a newer one, the other fields may have another meaning.
         let Format { format } = parse(&path, &bytes)?;
         if format > SESSION_FORMAT {
             return Err(SessionError::NewerFormat {
@@ -144,7 +144,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T,
 #[derive(Debug)]
 pub enum SessionEntry {
     Session(SessionDir, Box<SessionInfo>),
-    /// Half-written, from a newer version, or not ours: said, and in nobody's way.
+    /// Half-written, from a newer version, or not ours: it is listed and does no harm.
     Broken {
         path: PathBuf,
         error: SessionError,

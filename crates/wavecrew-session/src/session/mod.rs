@@ -1,5 +1,4 @@
-//! The session folder: where every file of a run lies, how the folder comes to be, and which folders are
-//! refused.
+//! The session folder: creates and opens it, and refuses unsuitable folders.
 
 mod id;
 mod info;
@@ -21,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub use id::session_id;
 pub use info::{SESSION_FORMAT, SessionEntry, SessionInfo, SessionState, list_sessions};
 
-/// A session folder that exists and lies inside its project. Its files are those of [`SessionPaths`].
+/// A session folder that exists and is inside its project. Its files are those of [`SessionPaths`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionDir {
     id: String,
@@ -37,8 +36,7 @@ impl Deref for SessionDir {
 }
 
 impl SessionDir {
-    /// Makes a new folder named `id_base`, or `id_base-2`, `-3`, ... when that one is taken, with `folders`
-    /// inside.
+    /// Creates a folder named `id_base`, or `id_base-2`, `-3`, ... if that exists, with `folders` inside.
     pub fn create(root: &Path, id_base: &str, folders: &[&str]) -> Result<Self, SessionError> {
         check_name(id_base)?;
         let parent = ProjectPaths::at(root).sessions_folder();
@@ -93,7 +91,7 @@ impl SessionDir {
         SessionLock::acquire(&self.lock_file(), holder)
     }
 
-    /// Makes the folders that every session has, and these, where they are missing.
+    /// Creates the folders that every session has, and these, where they are missing.
     pub fn make_folders(&self, folders: &[&str]) -> Result<(), SessionError> {
         for folder in COMMON_FOLDERS.iter().chain(folders) {
             let path = self.path().join(folder);
@@ -116,7 +114,7 @@ impl SessionDir {
             for entry in entries {
                 let entry = entry.context("list", &folder)?;
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                // A folder of such a name is not ours.
+                // A folder with such a name is not ours.
                 if is_unfinished(&entry.file_name().to_string_lossy()) && !is_folder {
                     fs::remove_file(entry.path()).context("remove", &entry.path())?;
                     swept += 1;
@@ -164,8 +162,8 @@ impl SessionDir {
     }
 }
 
-/// The parent appears together with its `.gitignore`, so that one who finds the folder without it knows that
-/// a person removed it.
+/// The parent appears together with its `.gitignore`, so that a missing `.gitignore` means that a person
+/// removed it.
 fn make_parent(parent: &Path) -> Result<(), SessionError> {
     if parent.is_dir() {
         return Ok(());
@@ -174,7 +172,7 @@ fn make_parent(parent: &Path) -> Result<(), SessionError> {
     fs::create_dir_all(above).context("create the folder", above)?;
     match put_parent(above, parent) {
         Ok(()) => sync_folder(above),
-        // Somebody else was faster, and may have taken our draft for a forgotten one.
+        // Another process was faster, and may have removed our draft as an abandoned one.
         Err(_) if parent.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
@@ -188,11 +186,11 @@ fn put_parent(above: &Path, parent: &Path) -> Result<(), SessionError> {
         .context("create a folder in", above)?;
     write_new(&draft.path().join(".gitignore"), "*\n")?;
     fs::rename(draft.path(), parent).context("create the folder", parent)?;
-    // Drafts of runs that were killed before they got here. From now on nobody makes another.
+    // Drafts of runs that were killed before this step. From now on no new ones appear.
     for entry in fs::read_dir(above).context("list", above)? {
         let entry = entry.context("list", above)?;
         if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
-            // A nuisance at most: no reason to fail a run.
+            // A leftover draft is no reason to fail a run.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -251,7 +249,7 @@ fn check_name(id: &str) -> Result<(), SessionError> {
     })
 }
 
-/// Names of files that live only as long as something is under way: a write, or a wave.
+/// Names of files that exist only during a write or a wave.
 fn is_unfinished(name: &str) -> bool {
     let wave = name
         .strip_prefix("wave-")

@@ -1,12 +1,12 @@
 //! `tasks.csv` as a file that two sides write: the engine publishes it, people edit it, and no edit is lost.
 //!
-//! A new version is exchanged with the old one in a single step, and what came out is looked at afterwards:
-//! if it is not what was published before, a person was faster. Knows nothing of the table's content; merging
-//! an edit is the caller's work.
+//! A new version is exchanged with the old one in a single step, and the old file is inspected afterwards: if
+//! it is not the version that was published before, it is a person's edit. Knows nothing of the table's
+//! content; the caller merges edits.
 //!
-//! Files beside the table: `.tasks.part` is being written and worth nothing; `.tasks.next` is about to be
-//! exchanged or was just exchanged; `.tasks.edit` is an edit that came out, kept until the caller has dealt
-//! with it.
+//! Files beside the table: `.tasks.part` is being written and can be deleted; `.tasks.next` is about to be
+//! exchanged or was just exchanged; `.tasks.edit` is an edit that was found, kept until the caller has
+//! handled it.
 
 mod record;
 
@@ -46,7 +46,7 @@ pub fn save_rejected_edit(session: &SessionDir, bytes: &[u8]) -> Result<PathBuf,
     }
 }
 
-/// What a version of the table is recognised by, as text.
+/// The fingerprint of a version of the table, as text.
 pub fn table_mark(bytes: &[u8]) -> String {
     Fingerprint::of(bytes).to_string()
 }
@@ -57,7 +57,7 @@ pub enum PublishOutcome {
     Published,
     /// A person's version was found. Merge it (or set it aside), record that, then publish again.
     TableEdit(Vec<u8>),
-    /// Somebody is writing the file right now; try again later.
+    /// The file is being written; try again later.
     StillChanging,
 }
 
@@ -81,19 +81,19 @@ pub struct TableFile {
 enum SavedEdit {
     Nothing,
     Waiting,
-    /// The caller has it; the next publish removes it.
+    /// The caller has the edit; the next publish removes it.
     Given,
 }
 
-/// How a version gets in.
+/// How a version is put in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ReplaceMethod {
     Exchange,
-    /// For file systems that cannot exchange: look once more, then replace.
+    /// For file systems that cannot exchange files: check once more, then replace.
     Replace,
 }
 
-/// What changes when a file does.
+/// Values that change when a file changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stamp {
     inode: u64,
@@ -152,7 +152,7 @@ impl TableFile {
         &self.path
     }
 
-    /// A finished edit that was made outside, once. Costs one stat when there is none.
+    /// A finished edit by another program, returned once. Needs one stat if there is none.
     ///
     /// Publish again only after the edit is recorded or set aside: that is when its file may be replaced.
     pub fn check(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
@@ -162,7 +162,7 @@ impl TableFile {
         })
     }
 
-    /// Makes `bytes` the table, durably, unless a person's edit stands there.
+    /// Makes `bytes` the table, durably, unless the file has a person's edit.
     pub fn publish(&mut self, bytes: &[u8]) -> Result<PublishOutcome, SessionError> {
         match self.find_edit()? {
             TableState::Edit(edit, ..) => return Ok(PublishOutcome::TableEdit(edit)),
@@ -215,7 +215,7 @@ impl TableFile {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::Absent),
             Err(error) => return Err(error).context("look at", path),
         }
-        // An editor removes before it replaces.
+        // An editor may remove the file before it replaces it.
         let Found::Regular(mut file) = open_read(path).context("open", path)? else {
             return Ok(TableState::StillChanging);
         };
@@ -277,7 +277,7 @@ impl TableFile {
         Ok(publish)
     }
 
-    /// Puts `next` in place; true when the version before it now stands at `next`.
+    /// Puts `next` in place; true if `next` now has the earlier version.
     fn exchange(&mut self, next: &Path) -> Result<bool, SessionError> {
         while self.replace_method == ReplaceMethod::Exchange {
             match renameat_with(CWD, next, CWD, &self.path, RenameFlags::EXCHANGE) {
@@ -306,7 +306,7 @@ impl TableFile {
         Ok(false)
     }
 
-    /// Looks at the version that came out of the exchange.
+    /// Inspects the version that the exchange returned.
     fn handle_replaced(&mut self, next: &Path) -> Result<PublishOutcome, SessionError> {
         let came_out = Fingerprint::of_file(next)?;
         if came_out.is_none_or(|version| self.is_known(version)) {

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What a version is recognised by.
+/// The fingerprint of a version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fingerprint {
     len: u64,
@@ -121,12 +121,12 @@ impl Record {
         self.slots.iter().flatten().any(|slot| slot.version == version)
     }
 
-    /// Says which version was found or put in place.
+    /// Records which version was found or put in place.
     pub fn in_place(&mut self, version: Fingerprint) {
         self.in_place = Some(version);
     }
 
-    /// Remembers a version that is about to be published beside the one in place, durably.
+    /// Records durably a version that is about to be published, beside the one in place.
     pub fn add(&mut self, version: Fingerprint) -> Result<(), SessionError> {
         let [first, second] = self.slots.map(|slot| slot.map_or(0, |slot| slot.number));
         let is_in_place = |slot: Option<Slot>| slot.is_some_and(|slot| Some(slot.version) == self.in_place);

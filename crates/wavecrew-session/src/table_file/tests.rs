@@ -151,7 +151,7 @@ fn a_removed_table_is_published_again() {
     assert_eq!(fixture.content(), "two");
 }
 
-/// `swap_in` is what follows the first look: an edit before it is one that came in between.
+/// `swap_in` follows the first check: an edit before it was made in between.
 #[test]
 fn an_edit_that_comes_in_between_is_kept_until_it_is_dealt_with() {
     for swap in [ReplaceMethod::Exchange, ReplaceMethod::Replace] {
@@ -168,7 +168,7 @@ fn an_edit_that_comes_in_between_is_kept_until_it_is_dealt_with() {
             (found.as_slice(), fixture.content().as_str()),
             (&b"theirs"[..], "next")
         );
-        // A crash before it was dealt with: it is found again.
+        // After a crash before it was handled, it is found again.
         let mut table = fixture.table();
         assert_eq!(table.check().unwrap().unwrap(), b"theirs", "{swap:?}");
         assert_eq!(table.check().unwrap(), None);

@@ -21,7 +21,7 @@ pub use controls::controls;
 use javascript::JavaScript;
 use python::Python;
 
-/// One change at one context.
+/// One change at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mutant {
     /// Both count from 1, columns in characters.
@@ -56,13 +56,13 @@ pub enum MutantKind {
     Jump,
     /// A removed statement.
     Removal,
-    /// A context in a sequence.
+    /// An index into a sequence.
     Index,
     /// The default value of a parameter.
     Default,
     /// Nothing is assigned instead of a value.
     Assignment,
-    /// A function or method in context of its counterpart.
+    /// A function or method in place of its counterpart.
     Call,
     /// Control: the code does the same.
     Unchanged,
@@ -73,7 +73,7 @@ pub enum MutantKind {
 }
 
 impl MutantKind {
-    /// Whether it says something about the tests and nothing about how much of the code they check.
+    /// Whether it shows only that tests depend on the code, and does not count towards the effectiveness.
     pub fn is_control(self) -> bool {
         matches!(self, Self::Unchanged | Self::Raises | Self::Emptied)
     }

@@ -1,4 +1,5 @@
-//! Processes that outlive their welcome. Each is this program again with words of its own; it says when it is up.
+//! Processes that outlive their worker. Each is this program again with other arguments; it reports when it
+//! is running.
 
 use std::env::current_exe;
 use std::io::{self, BufRead, BufReader, Write};

@@ -57,7 +57,7 @@ use report::Report;
 use rustix::time::{ClockId, clock_gettime};
 use script::Word;
 
-/// Does what the arguments say and returns how to end.
+/// Executes the arguments and returns how to end.
 pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<String> = args.map(|a| a.to_string_lossy().into_owned()).collect();
     let result = match args.as_slice() {

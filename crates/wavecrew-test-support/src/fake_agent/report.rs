@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::fake_agent::variable;
 
-/// What the next report says.
+/// The content of the next report.
 #[derive(Debug)]
 pub struct Report {
     pub task: String,

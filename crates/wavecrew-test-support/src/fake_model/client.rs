@@ -15,7 +15,7 @@ pub const AGENTS: [&str; 5] = ["codex", "claude", "gemini", "qwen", "opencode"];
 /// skipped.
 ///
 /// # Panics
-/// When they are not there and nobody asked to go on without them.
+/// When they are missing and the tests were not asked to continue without them.
 pub fn installed() -> Option<PathBuf> {
     if std::env::var_os("WAVECREW_SKIP_AGENTS").is_some_and(|value| value == "1") {
         eprintln!("skipped: WAVECREW_SKIP_AGENTS=1");
@@ -27,13 +27,13 @@ pub fn installed() -> Option<PathBuf> {
     let bin = folder.join("bin");
     assert!(
         bin.join("codex").exists(),
-        "no agents in {}: run scripts/install-agents.sh, or set WAVECREW_SKIP_AGENTS=1 to go on without",
+        "no agents in {}: run scripts/install-agents.sh, or set WAVECREW_SKIP_AGENTS=1 to continue without",
         bin.display()
     );
     Some(bin)
 }
 
-/// A folder that nobody but the user may write, nor any folder above it: below the user's cache folder.
+/// A folder that only the user may write, like every folder above it: below the user's cache folder.
 pub fn private_folder() -> io::Result<TempDir> {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
     let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);

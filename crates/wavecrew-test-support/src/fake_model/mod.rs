@@ -105,7 +105,8 @@ impl Drop for FakeModel {
     }
 }
 
-/// The listening socket, and one that is bound and never listens: the port is taken and refuses every connection.
+/// The listening socket, and one that is bound and never listens: the port is in use and refuses every
+/// connection.
 struct Sockets {
     listener: TcpListener,
     closed: TcpSocket,

@@ -1,4 +1,4 @@
-//! How the service behaves, as the first element of the URL's path says. Knows nothing about dialects.
+//! How the service behaves, set by the first element of the URL's path. Knows nothing about dialects.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum Mode {
     Hang,
     /// `slow<ms>`: played after a pause.
     Slow(Duration),
-    /// `flaky<n>`, `flaky<n>e<status>`: the first `n` requests fail (`e429` unless told otherwise), then it is `ok`.
+    /// `flaky<n>`, `flaky<n>e<status>`: the first `n` requests fail (`e429` by default), then it is `ok`.
     Flaky { failures: u64, trouble: Trouble },
     /// `refuse`: the model declines to answer, in the way of the dialect.
     Refuse,
@@ -32,9 +32,9 @@ pub struct Trouble {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
-    /// `e`: they say nothing, so that a client has to tell failures apart by the status.
+    /// `e`: no text, so that a client has to distinguish failures by the status.
     Bare,
-    /// `w`: they say what is wrong, as those of real services do.
+    /// `w`: a text that explains the failure, as real services send it.
     Telling,
 }
 

@@ -136,7 +136,7 @@ pub fn next_step(conversation: &Conversation) -> Step {
     let last = turns.len() - 1;
     let turn = &turns[answers.min(last)];
     let final_step = || Step::Final(turn.answer.clone().unwrap_or_else(|| "done".into()));
-    // Past the end of the script there is nothing left to do but to say the last thing again.
+    // After the end of the script, the last response is repeated.
     let call = if answers > last {
         None
     } else {

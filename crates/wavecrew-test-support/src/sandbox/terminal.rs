@@ -1,4 +1,4 @@
-//! A program at a terminal: a real one, as far as the program can tell.
+//! A program at a terminal, which looks real to the program.
 
 use super::{wait_for, wait_until};
 use rustix::fs::OFlags;
@@ -45,7 +45,7 @@ impl Terminal {
         let (mut from, into) = (keyboard.try_clone().expect("the terminal"), Arc::clone(&output));
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // An error is how a terminal says that nobody is there any more.
+            // A terminal reports an error when its other end is closed.
             while let Ok(n @ 1..) = from.read(&mut bytes) {
                 let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
                 into.extend_from_slice(&bytes[..n]);

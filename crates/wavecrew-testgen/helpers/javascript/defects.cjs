@@ -158,7 +158,7 @@ async function roundTrip(search, there, back) {
     if (found.same) successes += 1;
     else failures.push(found);
   }
-  // When hardly anything comes back, the names are a coincidence.
+  // If almost no value comes back, the names are a coincidence.
   if (failures.length === 0 || successes < Math.max(3, failures.length)) return false;
   failures.sort((a, b) => a.was.length - b.was.length);
   const { source, was, second } = await simplestTrip(search, there, back, failures[0], fits);

@@ -1,4 +1,4 @@
-// What can be seen of a call, as far as a test can assert it: its result or error, and what it changed.
+// The effects of a call that a test can assert: its result or error, and what it changed.
 'use strict';
 
 const { inspect } = require('node:util');

@@ -7,7 +7,7 @@ const { imports, namesIn, quotedTitle, shortened, withoutSubject } = require('./
 // Suspected defects that no earlier round reported, each with a test that fails until it is fixed.
 function quarantine(search) {
   const { plan } = search;
-  // Large numbers may legitimately take much time or memory.
+  // Large numbers may legitimately need much time or memory.
   const excluded = plan.exclusions.suspects.filter(({ text }) => !/\d{5}/.test(text)).map((defect) => ({ ...defect, ...search.avoided.get(defect.target), name: defect.target }));
   const found = search.defects.map((defect) => ({ ...defect, name: defect.target.name, text: search.label(defect.call), at: lineOfCall(defect.call), used: `${callText(defect.call)} ${defect.check || ''}` }));
   const all = [...excluded, ...found].filter(({ name, kind }) => !plan.suspected.some((line) => line.startsWith(`// ${name}: ${kind}:`)));

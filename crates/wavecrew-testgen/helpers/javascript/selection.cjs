@@ -312,7 +312,7 @@ function shuffled(list, random) {
   return list;
 }
 
-// Reduces the cases of a search to those worth a test. Returns what became of the mutants.
+// Reduces the cases of a search to those worth a test. Returns which mutants were killed.
 async function selectCases(search) {
   const selection = new Selection(search);
   await selection.run();

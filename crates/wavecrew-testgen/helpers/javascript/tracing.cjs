@@ -178,7 +178,7 @@ class SiteTracer {
     return this.openSites().length > 0;
   }
 
-  // Open sites on wanted lines, with their functions.
+  // Open sites on the given lines, with their functions.
   openParts(isWanted) {
     const found = { bodies: new Set(), offsets: [] };
     for (const site of this.openSites()) {

@@ -196,7 +196,7 @@ function parse(text, known = {}, depth = 0) {
   }
 }
 
-// Whether a value is certainly of a type. False for types that accept anything.
+// Whether a value is certainly of a type. False for types that allow any value.
 function isOf(value, type) {
   const isObject = Boolean(value) && typeof value === 'object';
   switch (type.kind) {

@@ -1,4 +1,4 @@
-//! What a repeated search of a module leaves away, because an earlier search crashed or hung on it.
+//! What a repeated search of a module skips, because an earlier search crashed or hung on it.
 
 use serde::Serialize;
 

@@ -10,7 +10,7 @@ use crate::Request;
 
 /// Files beyond this number are ignored.
 const MAX_FILES: usize = 12;
-/// Tests with one of these change global state or need setup, so they mean nothing when they run alone.
+/// Tests with one of these change global state or need setup, so they cannot run alone.
 const NEEDS_SETUP: [&str; 9] = [
     ".mock(",
     ".doMock(",
@@ -86,8 +86,8 @@ pub fn find(request: &Request, project: &Project, source: &SourceModule, helper:
         .collect()
 }
 
-/// A test that imports `@jest/globals`, changed to import the helper's replacement: imported functions cannot be recorded
-/// otherwise. The copy lies in another folder, so its relative imports become absolute.
+/// A test that imports `@jest/globals`, changed to import the helper's replacement: imported functions cannot
+/// be recorded otherwise. The copy is in another folder, so its relative imports become absolute.
 fn with_jest_globals(text: &str, folder: &Path, jest_globals: &Path) -> Option<String> {
     let imported = ["'@jest/globals'", "\"@jest/globals\""];
     if !imported.iter().any(|word| text.contains(word)) {

@@ -343,7 +343,7 @@ impl Search<'_> {
         if let Some(grammar) = Grammar::of(path) {
             kept.retain(|test| test.asserts(grammar));
         }
-        // A test that failed or was refused in an earlier round would be again.
+        // A test that failed or was refused in an earlier round would fail again.
         let failing: Vec<String> = self
             .request
             .feedback

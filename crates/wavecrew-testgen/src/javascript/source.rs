@@ -16,7 +16,7 @@ pub struct SourceModule {
     pub run_folder: PathBuf,
     /// How tests in that folder import it.
     pub import_path: String,
-    /// What tests call the module itself.
+    /// The name of the module itself in tests.
     pub identifier: String,
     /// Its path from the root, for people.
     pub shown_path: String,
@@ -70,7 +70,7 @@ impl SourceModule {
         }
     }
 
-    /// A test file whose name says what it is about.
+    /// A test file with `what` in its name.
     pub fn named_test_file(&self, folder: &Path, what: &str) -> PathBuf {
         folder.join(format!("{}-{what}.{}", self.base_name, self.test_extension()))
     }
@@ -213,7 +213,7 @@ impl SourceModule {
     }
 }
 
-/// The file's own name, with as many folders as tell it from the other files of the request.
+/// The file's own name, with as many folders as distinguish it from the other files of the request.
 fn base_name(files: &[PathBuf], file: &Path) -> String {
     let mut folders = usize::from(stem_of(file) == "index");
     let most = file.components().count();
@@ -245,7 +245,7 @@ const RESERVED: [&str; 10] = [
     "default", "index", "class", "new", "delete", "in", "this", "typeof", "void", "with",
 ];
 
-/// What people call a file: an index has the name of its folder, or of the package.
+/// The name of a file for people: an index has the name of its folder, or of the package.
 fn common_name(root: &Path, file: &Path) -> String {
     let stem = stem_of(file);
     if stem != "index" {

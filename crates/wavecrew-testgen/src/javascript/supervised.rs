@@ -35,7 +35,7 @@ pub enum RunEnd {
 
 pub struct RunResult {
     pub end: RunEnd,
-    /// The printed line that says most about an error.
+    /// The printed line with the cause of an error.
     pub message: String,
 }
 

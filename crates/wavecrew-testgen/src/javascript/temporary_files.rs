@@ -12,7 +12,7 @@ pub struct TemporaryFiles {
 }
 
 impl TemporaryFiles {
-    /// Makes sure that a folder exists as long as the answer does.
+    /// Makes sure that a folder exists until the result is dropped.
     pub fn in_folder(folder: &Path) -> io::Result<Self> {
         let missing = folder.ancestors().take_while(|folder| !folder.exists());
         let folders = missing.map(Path::to_owned).collect();

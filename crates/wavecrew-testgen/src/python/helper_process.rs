@@ -27,9 +27,9 @@ const BUSY_FACTOR: u32 = 20;
 const AFTER_SEARCH: Duration = Duration::from_mins(8);
 /// How often a silent helper's listener is asked whether it still listens.
 const SILENCE: Duration = Duration::from_millis(200);
-/// What a helper that stops in time may still need to end.
+/// The extra wall time for a helper that stops in time.
 const GRACE: Duration = Duration::from_secs(2);
-/// What a helper that is asked to stop needs to report what it has.
+/// The time in which an interrupted helper reports its results so far.
 const STOP_TIME: Duration = Duration::from_secs(12);
 
 pub struct Job<'a> {
@@ -64,7 +64,7 @@ pub struct Helper<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     GoOn,
-    /// To hear soon what the helper has. It gets an interrupt and some seconds.
+    /// The results so far: the helper gets an interrupt and some seconds.
     Stop,
     /// Nothing more: the helper is ended.
     End,
@@ -146,7 +146,7 @@ pub fn listen(
             Wish::Stop if !is_stopping => {
                 is_stopping = true;
                 deadline = deadline.min(Instant::now() + STOP_TIME);
-                // A helper that is gone needs no signal.
+                // A helper that has ended needs no signal.
                 let _sent = kill_process(Pid::from_child(&child.0), Signal::INT);
             }
             Wish::Stop | Wish::GoOn => {}
@@ -227,7 +227,7 @@ fn lines_of(stream: Option<impl Read>) -> impl Iterator<Item = String> {
         .map_while(Result::ok)
 }
 
-/// The last line with text, which says why the helper failed.
+/// The last line with text, which states why the helper failed.
 fn last_line(stderr: Option<impl Read>) -> String {
     lines_of(stderr)
         .filter(|line| !line.trim().is_empty())

@@ -1,5 +1,5 @@
-//! Checks that a worker's files hold tests, fixtures and helpers alone: nothing that acts on the framework, and no settings
-//! of it.
+//! Checks that a worker's files contain only tests, fixtures and helpers: nothing that acts on the framework,
+//! and no settings of the framework.
 
 use std::fs;
 use std::io;
@@ -31,10 +31,10 @@ const SETTINGS_STEMS: &[&str] = &[
     "jest.setup",
     "babel.config",
 ];
-/// Modules of this name would take the place of the framework's own.
+/// Modules with these names would replace those of the framework.
 const FRAMEWORK_MODULES: &[&str] = &["pytest", "_pytest", "pluggy", "coverage", "unittest"];
 
-/// What acts on the framework, with its lines, if anything.
+/// Code that acts on the framework, with its lines, if there is any.
 pub fn interference(folder: &Path) -> io::Result<Option<String>> {
     let mut found = Vec::new();
     for file in layer::files(folder)? {
@@ -50,13 +50,13 @@ pub fn interference(folder: &Path) -> io::Result<Option<String>> {
     }
     Ok((!found.is_empty()).then(|| {
         format!(
-            "tests, fixtures and helpers are all that may be written, and this acts on the framework: {}",
+            "only tests, fixtures and helpers may be written, and this acts on the framework: {}",
             listed(&found)
         )
     }))
 }
 
-/// What a file is that matters by its name.
+/// Describes a file whose name gives it an effect on the framework.
 fn by_name(file: &Path, path: &Path) -> Option<&'static str> {
     let name = file.file_name()?.to_str()?;
     let stem = file.file_stem()?.to_str()?;
@@ -71,7 +71,7 @@ fn by_name(file: &Path, path: &Path) -> Option<&'static str> {
     (name == "package.json" && !is_plain_package(path)).then_some("is a settings file")
 }
 
-/// Whether a `package.json` only says which kind of modules the folder has.
+/// Whether a `package.json` only sets the kind of modules in the folder.
 fn is_plain_package(path: &Path) -> bool {
     let text = fs::read(path).unwrap_or_default();
     let fields: serde_json::Map<String, serde_json::Value> =

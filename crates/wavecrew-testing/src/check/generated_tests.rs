@@ -1,5 +1,5 @@
-//! Checks the tests that a generator delivers, one by one: each parses, asserts something and is collected by the framework.
-//! Drops and names those that do not; only when none remains, the delivery is sent back.
+//! Checks the tests that a generator delivers, one by one: each parses, asserts something and is collected by
+//! the framework. Drops and names the others. The delivery is sent back only if no test remains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -52,7 +52,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         }
         return Ok(CheckReport::send_back(no_test_file(environment, &folder)?));
     }
-    // The delivery changes only once something of it counts: a worker that has to repair all of it finds it unchanged.
+    // The delivery is changed only if some of it counts. A worker that has to repair all of it finds it
+    // unchanged.
     let staged = tempfile::tempdir()?;
     let staged = staged.path();
     let mut unusable = unusable_tests(&folder, &placed);
@@ -69,7 +70,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         Ok(run) => run,
         Err(reason) => return Ok(CheckReport::send_back(reason)),
     };
-    // What fails, hangs or does not load is measured first, and may be repaired.
+    // Tests that fail, hang or do not load are measured first, and may be repaired.
     let dropped = unusable.dropped;
     rounds::save_dropped(case.session, case.layer, &folder, &dropped)?;
     rounds::mirror(staged, &folder)?;
@@ -87,7 +88,7 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
         .count();
     Ok(CheckReport::Confirmed(CheckDetails {
         verdict: Verdict::Verified,
-        // What a generator claims about figures is nothing that it can know.
+        // A generator cannot know any figures, so its claims about them are ignored.
         measured: BTreeMap::from([
             ("pass_rate".to_owned(), String::new()),
             ("coverage_achieved".to_owned(), String::new()),
@@ -108,7 +109,8 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
     }))
 }
 
-/// Runs the delivered tests once. Drops those that change source; an error says why nothing remains that runs.
+/// Runs the delivered tests once. Drops tests that change source. Returns an error with the reason if no test
+/// remains that runs.
 fn first_run(
     environment: &mut TestEnvironment,
     case: &Case<'_>,
@@ -187,7 +189,7 @@ fn no_test_file(environment: &TestEnvironment, folder: &Path) -> Result<String, 
     ))
 }
 
-/// What the syntax of the delivered files shows.
+/// The results of reading the syntax of the delivered files.
 #[derive(Default)]
 struct UnusableTests {
     all: Vec<TestId>,
@@ -235,7 +237,7 @@ fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
                 TestMode::Skipped | TestMode::Todo => Some(DropReason::Skipped),
                 TestMode::ExpectedToFail => Some(DropReason::ExpectedToFail),
                 TestMode::Only => Some(DropReason::Focused),
-                // Whether a condition holds is seen in the run.
+                // Whether a condition is true shows in the run.
                 TestMode::Runs | TestMode::SkippedIf => {
                     shape.assertions.is_empty().then_some(DropReason::AssertsNothing)
                 }
@@ -252,7 +254,7 @@ fn unusable_tests(folder: &Path, placed: &[Placed]) -> UnusableTests {
     found
 }
 
-/// Functions and fixtures in all delivered files that assert something, themselves or by calling one another.
+/// Functions and fixtures in all delivered files that assert something, directly or through other functions.
 fn asserting_helpers(folder: &Path, placed: &[Placed]) -> BTreeSet<String> {
     let mut known = BTreeSet::new();
     loop {
@@ -269,7 +271,7 @@ fn asserting_helpers(folder: &Path, placed: &[Placed]) -> BTreeSet<String> {
     }
 }
 
-/// Renames test files that would overwrite a file of the project, or that pytest could not tell from one.
+/// Renames test files that would overwrite a file of the project, or that pytest would confuse with one.
 fn rename_conflicting(
     environment: &TestEnvironment,
     case: &Case<'_>,
@@ -314,7 +316,7 @@ fn namesake(environment: &TestEnvironment, file: &Placed, framework: &Framework)
         .map(|known| known.display().to_string())
 }
 
-/// Whether any test file could be loaded. Single ones that cannot are the executor's to repair.
+/// Whether any test file could be loaded. The executor repairs single files that cannot.
 fn nothing_runs(run: &LayerRun, placed: &[Placed]) -> Option<String> {
     let unloaded: Vec<String> = run
         .tests
@@ -338,7 +340,7 @@ fn nothing_runs(run: &LayerRun, placed: &[Placed]) -> Option<String> {
     })
 }
 
-/// The last lines of a message: where frameworks say what is wrong.
+/// The last lines of a message, where frameworks print the cause.
 fn end_of(message: &str) -> String {
     let lines: Vec<&str> = message.lines().filter(|line| !line.trim().is_empty()).collect();
     let from = lines.len().saturating_sub(8);

@@ -1,5 +1,5 @@
-//! Checks what no worker of the team may do: change source or existing tests, remove tests or weaken them. Undoes it, so
-//! that the next worker starts from the state before.
+//! Detects what no worker of the team may do: change source or existing tests, remove tests or weaken them.
+//! Undoes such changes, so that the next worker starts from the earlier state.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use crate::select::find;
 use crate::snapshot::Change;
 use wavecrew_core::check_report::CheckReport;
 
-/// Part of every check: a claim is checked only when the project is unchanged.
+/// Part of every check: a claim is checked only if the project is unchanged.
 pub fn with_integrity(
     environment: &mut TestEnvironment,
     case: &Case<'_>,
@@ -37,8 +37,8 @@ pub fn with_integrity(
     Ok(verdict.with_remark(remark))
 }
 
-/// A remark about code that changed in the project itself while the worker ran. A person may edit there, so it is neither
-/// undone nor a contradiction.
+/// A remark about code that changed in the project itself while the worker ran. A person may edit there, so
+/// the change is not undone and does not contradict the claim.
 fn project_edits(environment: &TestEnvironment, case: &Case<'_>) -> io::Result<Option<String>> {
     let Some(began) = case.began else {
         return Ok(None);
@@ -62,13 +62,13 @@ fn describe(change: &Change) -> String {
     }
 }
 
-/// Facts of the session that the worker changed, and with them what the check would have found.
+/// Facts of the session that the worker changed in order to change the result of the check.
 fn changed_facts(environment: &mut TestEnvironment, case: &Case<'_>) -> Option<String> {
     let changed = std::mem::take(&mut environment.changed_facts);
     let names: Vec<String> = changed.iter().map(|fact| fact.display().to_string()).collect();
     (case.began.is_some() && !names.is_empty()).then(|| {
         format!(
-            "what checks rely on was changed in the session, and is restored: {}",
+            "files that checks rely on were changed in the session, and are restored: {}",
             listed(&names)
         )
     })
@@ -104,7 +104,7 @@ fn project_changes(environment: &mut TestEnvironment) -> io::Result<Option<Strin
     Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
-/// The weakened tests of the layer, if any; they are restored as of the last check.
+/// The weakened tests of the layer, if any. They are restored to their state at the last check.
 pub fn weakened_tests(
     case: &Case<'_>,
     folder: &Path,

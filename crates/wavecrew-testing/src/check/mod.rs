@@ -30,7 +30,7 @@ pub struct Case<'a> {
     pub layer: &'a str,
     /// Percent of the lines in scope.
     pub target: f64,
-    /// Of the row: every time it runs again it has the next number.
+    /// The number of the attempt at the row.
     pub attempt: u32,
     /// When the worker started; `None` before there is one.
     pub began: Option<SystemTime>,
@@ -53,7 +53,7 @@ impl Case<'_> {
     }
 }
 
-/// The report is read from the end of the output, and has to fit there.
+/// The run keeps only the end of the output, and the report has to fit there.
 const MAX_TEXT: usize = 40_000;
 
 /// A check of one of the team's claims.
@@ -66,13 +66,14 @@ pub struct Attempt<'a> {
     pub ledger: &'a Ledger,
     pub task: TaskIx,
     pub attempt: u32,
-    /// Whether a worker has run: before that, nobody can have edited anything.
+    /// Whether a worker has run: before that, nothing can have been edited.
     pub after_worker: bool,
     /// The columns that the worker reported.
     pub claims: &'a [(String, String)],
 }
 
-/// Runs one check in the session's test environment. A broken environment contradicts the claim: a person has to fix it.
+/// Runs one check in the session's test environment. A broken environment contradicts the claim, because a
+/// person has to fix it.
 pub fn run_check(environment: &mut TestEnvironment, attempt: &Attempt<'_>, check: Check) -> CheckReport {
     let plan = attempt.ledger.plan();
     let layer = plan.cell(attempt.task, "layer");
@@ -97,7 +98,7 @@ pub fn run_check(environment: &mut TestEnvironment, attempt: &Attempt<'_>, check
     truncated(report)
 }
 
-/// The report on a part whose framework turned out not to run here.
+/// The report on a part whose framework cannot run here.
 fn nothing_to_test(layer: &str) -> CheckReport {
     let measured = [
         ("pass_rate", "1.00"),
@@ -132,7 +133,7 @@ fn facts<const N: usize>(facts: [(&str, impl ToString); N]) -> BTreeMap<String, 
         .collect()
 }
 
-/// At most this many of a list are named.
+/// At most this many items of a list are named.
 const NAMED: usize = 10;
 
 /// `a, b and 3 more`.

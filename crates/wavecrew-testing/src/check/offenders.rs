@@ -1,5 +1,6 @@
-//! Finds the tests that spoil a run for others, by running fewer and fewer of them: tests that change source, and tests that
-//! hang or kill their process. The rest counts. Works for every framework whose tests can be removed one by one.
+//! Finds the tests that spoil a run for others, by running smaller and smaller parts: tests that change
+//! source, and tests that hang or kill their process. The other tests count. Works for every framework whose
+//! tests can be removed one by one.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,16 +17,16 @@ use crate::layer::{self, Kind};
 use crate::rounds;
 use crate::select::{self, DropReason, Dropped};
 
-/// Runs of one search: after these, all that is left of a file counts as its offenders.
+/// The number of runs of one search. After these, all remaining tests of a file count as offenders.
 const MAX_RUNS: usize = 24;
 /// A run of the search may take this part of a run's time limit.
 const PART_OF_LIMIT: u32 = 10;
 /// All runs of a search together may take as long as one run of the tests, but not less than this.
 const LEAST_SEARCH: Duration = Duration::from_mins(2);
-/// Less is not enough to start a framework.
+/// The shortest time in which a framework can start.
 const LEAST_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often the rest is searched again.
+/// How often the remaining tests are searched again.
 const MAX_PASSES: usize = 3;
 
 /// What a test does to a run.
@@ -36,7 +37,7 @@ enum Symptom {
     EndsRun,
 }
 
-/// Runs a layer's tests, without those that spoil the run for others: what remains is written to `to`, and run.
+/// Runs a layer's tests, except those that spoil the run for others. Writes the remaining tests to `to`.
 pub fn run_without_offenders(
     environment: &mut TestEnvironment,
     case: &Case<'_>,
@@ -64,7 +65,7 @@ pub fn run_without_offenders(
                 message: message.to_owned(),
             }));
         }
-        // One that hangs may hide the others behind it.
+        // A test that hangs may hide other offenders after it.
         if found.is_empty() || passes == MAX_PASSES {
             return Ok((run, offenders));
         }
@@ -85,7 +86,7 @@ fn source_changers(
     changed: &str,
 ) -> Result<Vec<Dropped>, EnvironmentError> {
     let mut search = Search::new(environment, case, folder, Symptom::ChangesSource)?;
-    // What does not happen again has no culprit.
+    // The symptom did not appear again, so no test is blamed.
     if !search.shows(None, &BTreeSet::new())? {
         return Ok(Vec::new());
     }
@@ -160,7 +161,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Those of some files that show the symptom; together they do.
+    /// Of some files that show the symptom together, those that cause it.
     fn narrowed_files(&mut self, files: &[String]) -> Result<Vec<String>, EnvironmentError> {
         let all: Vec<String> = self.files.clone();
         narrowed(files, &mut |some: &[String]| {
@@ -169,7 +170,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The tests of a file that show the symptom. The file itself, as a test without a name, when no single ones do.
+    /// The tests of a file that show the symptom. If no single test does, the file itself, as a test without
+    /// a name.
     fn in_file(&mut self, file: &str) -> Result<Vec<TestId>, EnvironmentError> {
         let whole = TestId {
             file: file.to_owned(),
@@ -193,7 +195,7 @@ impl<'a> Search<'a> {
         if tests.len() < 2 {
             return Ok(vec![whole]);
         }
-        // What two tests do that have nothing in common, the file does when it loads.
+        // If two unrelated tests show the same symptom, loading the file causes it.
         let (first, last) = (&tests[..1], &tests[tests.len() - 1..]);
         if probe(first)? && probe(last)? {
             return Ok(vec![whole]);
@@ -203,8 +205,8 @@ impl<'a> Search<'a> {
         Ok(if single { found } else { vec![whole] })
     }
 
-    /// Whether a run shows the symptom: without some tests of a file, and without some files. Without time left it counts as
-    /// if it did.
+    /// Whether a run shows the symptom: without some tests of a file, and without some files. If no time is
+    /// left, the answer is yes.
     fn shows(
         &mut self,
         without: Option<(&[Dropped], &[TestId])>,
@@ -237,8 +239,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Those of some items that `shows` alone, where all together do. Halves them again and again; items that do only together
-/// stay together.
+/// Of items that show the symptom together, those that show it alone. Halves the set again and again; items
+/// that show the symptom only together stay together.
 fn narrowed<T: Clone>(
     items: &[T],
     shows: &mut impl FnMut(&[T]) -> Result<bool, EnvironmentError>,
@@ -283,7 +285,7 @@ mod unit_tests {
                 Ok(some.iter().any(|item| bad.contains(item)))
             })
             .unwrap();
-            // Without a single offender, it is all of them together.
+            // If no single test is the offender, all of them are, together.
             let expected = if bad.is_empty() { items } else { bad };
             assert_eq!(found, expected);
             assert!(runs <= most, "{runs} runs for {expected:?}");

@@ -22,7 +22,7 @@ pub struct RedundantTests<'a> {
 }
 
 impl RedundantTests<'_> {
-    /// Drops them where that costs no other test and no covered line.
+    /// Drops them if all other tests still pass and no line loses its coverage.
     pub fn run(
         mut self,
         environment: &TestEnvironment,
@@ -66,7 +66,7 @@ impl RedundantTests<'_> {
                 "these tests add nothing themselves, but others need them to have run before: {}",
                 listed(&names)
             ),
-            fix: Some("have each test make what it needs".to_owned()),
+            fix: Some("make each test create what it needs".to_owned()),
         });
         select::write_kept(self.folder, &to, dropped, &all_tests)?;
         Ok(self.kept)

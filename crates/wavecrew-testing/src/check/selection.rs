@@ -17,7 +17,8 @@ use crate::result::{LayerCoverage, RunResult, SuiteFigures};
 use crate::rounds;
 use crate::select::{self, DropReason, Dropped, dropped_tests};
 
-/// How often failing tests are dropped before the suite is given up: a test may pass only after another one.
+/// How often failing tests are dropped before the suite fails as a whole: a test may pass only after another
+/// one.
 const CUTS: usize = 3;
 
 /// Measures the suite and selects its tests.
@@ -33,7 +34,7 @@ pub fn measure(
     let (mut run, mut offenders) = run_without_offenders(environment, case, folder, rest.path(), collect)?;
     let (environment, folder) = (&*environment, rest.path());
     let seed = u32::try_from(environment.scope.seed & 0xffff).unwrap_or(0) + case.attempt;
-    // A file that ended its run would do so again.
+    // A file that ended its run would end it again.
     let unloaded = |test: &&TestCase| matches!(test.outcome, TestOutcome::Unloaded { .. });
     let crashed: BTreeSet<String> = run
         .tests
@@ -111,7 +112,7 @@ pub fn measure(
     })
 }
 
-/// Takes lines out of the coverage that ran only outside their module.
+/// Removes lines from the coverage that ran only outside their module.
 fn uncount(run: &mut LayerRun, foreign: &BTreeMap<String, BTreeSet<u32>>) {
     for file in run.coverage.iter_mut().flatten() {
         for line in foreign.get(&file.path).into_iter().flatten() {

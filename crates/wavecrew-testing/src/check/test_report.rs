@@ -21,7 +21,7 @@ pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
 
 fn check_report(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     if what_changed::document(case.session).is_none() {
-        // The offline agent compares longer, and before it writes tests.
+        // The offline agent makes a longer comparison itself, before it writes tests.
         what_changed::compare_with_base(case.session, &environment.scope, COMPARISON, None);
     }
     let data = Data::read(case.session, &environment.scope)?;

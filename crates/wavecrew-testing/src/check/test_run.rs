@@ -1,5 +1,5 @@
-//! Runs and measures a layer's tests: the figures of the row and of the loop, which tests are kept, and the feedback. Claimed
-//! figures matter only when they differ from the measured ones.
+//! Runs and measures a layer's tests: the figures of the row and of the loop, which tests are kept, and the
+//! feedback. Claimed figures are mentioned only if they differ from the measured ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -66,7 +66,7 @@ fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
         return verdict(environment, case, result, text);
     }
     let result = measure(environment, case, &folder, before.as_ref())?;
-    // A test that only changes source in another order than that of the first run, or with mutants.
+    // For tests that change source only in another order, or only with mutants.
     let _: Option<String> = changed_by_tests(environment)?;
     result.write(case.session)?;
     Summary::write(case.session, &environment.whole)?;
@@ -224,7 +224,7 @@ fn verdict(
     }))
 }
 
-/// Why the offline agent's next round would gain next to nothing: its search found little in the last one.
+/// Why the offline agent's next round would gain almost nothing: its search found little in the last one.
 fn exhausted(case: &Case<'_>, result: &RunResult, covered: Option<f64>, weak: bool) -> Option<String> {
     let searched = SessionPaths::at(case.session).generated_modules(case.layer);
     let earlier = rounds::history(case.session, case.layer, case.task, case.attempt);
@@ -261,7 +261,7 @@ fn newly_red(environment: &TestEnvironment, case: &Case<'_>) -> Result<Option<St
             .collect();
         if !red.is_empty() {
             return Ok(Some(format!(
-                "with the new tests these of the project fail: {}",
+                "together with the new tests, these tests of the project fail: {}",
                 listed(&red)
             )));
         }
@@ -331,7 +331,7 @@ fn findings(case: &Case<'_>, result: &RunResult) -> String {
     text
 }
 
-/// More than rounding apart.
+/// Whether two figures differ by more than rounding.
 fn is_far(claimed: &str, measured: &str) -> bool {
     let number = |text: &str| text.trim_end_matches('%').trim().parse::<f64>().ok();
     match (number(claimed), number(measured)) {

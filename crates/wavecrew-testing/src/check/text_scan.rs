@@ -1,10 +1,10 @@
-//! Scans Rust and Go tests as text, without a syntax tree: finds only what is plainly missing.
+//! Scans Rust and Go tests as text, without a syntax tree: finds only obvious gaps.
 
 use std::path::Path;
 
 use crate::select::DropReason;
 
-/// What is wrong with a test file; nothing is said about other languages.
+/// What is wrong with a test file; nothing for other languages.
 pub fn problem(file: &Path, source: &str) -> Option<DropReason> {
     let code: Vec<&str> = source.lines().map(|line| without_comment(file, line)).collect();
     let has = |words: &[&str]| {
@@ -35,7 +35,7 @@ pub fn problem(file: &Path, source: &str) -> Option<DropReason> {
     }
 }
 
-/// What an example of Go prints is compared with a comment.
+/// Go compares the output of an example with a comment.
 fn without_comment<'l>(file: &Path, line: &'l str) -> &'l str {
     let code = line.split_once("//").map_or(line, |(code, _)| code);
     if file.extension().is_some_and(|ending| ending == "go") && line.trim().starts_with("// Output:") {

@@ -1,4 +1,5 @@
-//! Runs the commands and tests of the base commit on the new code, when the change touches tests or what runs them.
+//! Runs the commands and tests of the base commit on the new code, when the change touches tests or the files
+//! that run them.
 
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
@@ -11,15 +12,15 @@ use wavecrew_measure::verify::{self, ProjectState};
 
 /// A run of the base commit's commands and tests on the new code.
 pub struct BaseRun {
-    /// What was changed without the word of the plan, and can be the reason why only the new tests pass.
+    /// Changed files that the plan does not name, and that may be the reason why only the new tests pass.
     settings: Vec<String>,
     tests: Vec<String>,
     is_weaker: bool,
 }
 
 impl BaseRun {
-    /// Wanted when the tests or what runs them are not what they were.
-    pub fn wanted(
+    /// Needed if the tests, or the files that run them, have changed.
+    pub fn needed(
         changes: &Changes,
         word: &PlanWord,
         folder: &Path,
@@ -41,7 +42,7 @@ impl BaseRun {
         (steered || !run.settings.is_empty() || !run.tests.is_empty()).then_some(run)
     }
 
-    /// What the run shows.
+    /// The problems that the run shows.
     #[expect(clippy::too_many_arguments, reason = "all of it is compared")]
     pub fn problem(
         &self,
@@ -53,16 +54,17 @@ impl BaseRun {
         after: &ProjectState,
         runner: &Runner,
     ) -> Result<Option<Problem>, CodeCheckError> {
-        let taken = changes.files.iter().filter(|change| match change.kind {
+        let selected = changes.files.iter().filter(|change| match change.kind {
             FileKind::Source | FileKind::Document | FileKind::Data => !self.settings.contains(&change.path),
             FileKind::Test | FileKind::Settings => !change.is_new() && word.names(&change.path),
         });
-        let taken: Vec<&FileChange> = taken.collect();
-        let Some(state) = state_before::with_files(case, base, &taken, runner)? else {
+        let selected: Vec<&FileChange> = selected.collect();
+        let Some(state) = state_before::with_files(case, base, &selected, runner)? else {
             return Ok(None);
         };
         let mut compared = verify::compare(before, &state);
-        // A test that failed before still does, and only its new version passes.
+        // If only the new version of a test passes, the old one counts as newly failing, even if it failed
+        // before.
         let greener = verify::compare(&state, after);
         if !greener.fixed.is_empty() {
             compared.newly_failing.append(&mut compared.still_failing);

@@ -1,5 +1,5 @@
-//! What the work does: the inputs on which code before and after it behave differently, as evidence for reviewers and
-//! people. It never refuses work.
+//! The behaviour diff of the work: inputs on which the code before and after it behaves differently, as
+//! evidence for reviewers and people. It never sends work back.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use wavecrew_session::{SessionPaths, atomic};
 
 use super::{CodeAttempt, CodeState};
 
-/// Differences that are named; the others are in the document.
+/// How many differences the findings name; the others are in the document.
 const NAMED: usize = 3;
-/// A longer input is only in the document.
+/// A longer input appears only in the document.
 const LONGEST: usize = 80;
 
 /// Words of a task that must not change behaviour.
@@ -57,7 +57,7 @@ pub fn evidence(case: &CodeAttempt<'_>, state: &CodeState) -> Option<BehaviourEv
         test_folders: Vec::new(),
         jobs: 2,
     };
-    // What cannot be compared is no evidence.
+    // A failed comparison is no evidence.
     let (report, _) = compare(&request, &|_| true).ok()?;
     if report.calls == 0 {
         return None;
@@ -66,7 +66,7 @@ pub fn evidence(case: &CodeAttempt<'_>, state: &CodeState) -> Option<BehaviourEv
     let id = plan.id(case.task);
     let paths = SessionPaths::at(case.session.path());
     let document = paths.behaviour_diff(id);
-    // Evidence that cannot be written is still told in the findings.
+    // If the document cannot be written, the findings still have the evidence.
     let _ = atomic::write_volatile(&document, render::markdown(&report).as_bytes());
     let shown = document.strip_prefix(case.session.path()).unwrap_or(&document);
     let task = format!("{} {}", plan.title(case.task), plan.description(case.task));

@@ -1,4 +1,4 @@
-//! What builds and tests run: whether the change touches it, or takes its teeth.
+//! The files that builds and tests run: whether the change touches them, or makes the tests ineffective.
 
 use super::effect::{listed, stripped};
 use super::file_kind::FileKind;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 
-/// Targets that a check may run.
+/// Makefile targets that a check may run.
 const TARGETS: [&str; 4] = ["test", "check", "build", "all"];
-/// Parts of a manifest that decide about tests, beside its scripts.
+/// Parts of a manifest that affect tests, besides its scripts.
 const MANIFEST_PARTS: [&str; 7] = ["jest", "mocha", "vitest", "ava", "c8", "nyc", "imports"];
-/// Settings whose change matters for builds and tests, without the word of the plan.
+/// Changed settings that affect builds and tests and that the plan does not name.
 pub fn unplanned<'a>(
     changes: &'a Changes,
     word: &PlanWord,
@@ -53,7 +53,7 @@ pub fn problems(changes: &Changes, word: &PlanWord, folder: &Path, base: &str) -
         problems.push(Problem::new(
             Rule::Commands,
             format!(
-                "what builds and tests run was changed, and the plan does not say so: {}",
+                "files that the build or the tests run were changed, and the plan does not name them: {}",
                 listed(&unplanned)
             ),
         ));
@@ -115,7 +115,7 @@ fn removed_lines(before: &str, after: &str) -> bool {
     lines.any(|line| !line.is_empty() && !line.starts_with('#') && !kept.contains(&line))
 }
 
-/// What of a manifest decides about builds and tests.
+/// The parts of a manifest that affect builds and tests.
 fn manifest_part(text: &str) -> Value {
     let manifest: Value = serde_json::from_str(text).unwrap_or_default();
     let scripts = manifest["scripts"].as_object().cloned().unwrap_or_default();
@@ -146,7 +146,7 @@ fn test_sections(text: &str) -> Vec<String> {
     found
 }
 
-/// The rules of a makefile by target; what is outside of rules has an empty one.
+/// The rules of a makefile by target; text outside of rules has an empty target.
 fn rules(text: &str) -> BTreeMap<&str, String> {
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
     let mut targets: Vec<&str> = vec![""];
@@ -171,7 +171,7 @@ fn rules(text: &str) -> BTreeMap<&str, String> {
     found
 }
 
-/// Why the test command of a settings file proves nothing any more.
+/// Why the test command of a settings file no longer proves anything.
 fn disarmed(change: &FileChange) -> Option<String> {
     let (before, after) = change.texts();
     let name = change.path.rsplit('/').next().unwrap_or_default().to_lowercase();

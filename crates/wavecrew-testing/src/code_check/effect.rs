@@ -1,14 +1,15 @@
-//! Whether a change does anything: source that differs only in comments, layout and dead code does not, and neither do
-//! stubs and answers that were written for the tests.
+//! Whether a change has an effect. Changes of only comments, layout or dead code have none; stubs, and
+//! results written only for the tests, do not count either.
 
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
+use super::hard_coded;
 use super::plan_word::PlanWord;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
-/// Names that a message lists.
+/// How many names a message lists.
 const LISTED: usize = 6;
 
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
@@ -63,7 +64,7 @@ pub fn stripped(text: &str) -> String {
     out
 }
 
-/// What is wrong with a change that has to implement something.
+/// The problems of a change that should implement something.
 pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     let mut problems = Vec::new();
     let planned_document = |change: &&FileChange| {
@@ -78,7 +79,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::WithoutEffect,
             format!(
-                "the change does nothing: {} differ only in comments, layout, code that never runs or documents that the \
+                "the change has no effect: {} differ only in comments, layout, code that never runs or documents that the \
                  plan does not name; implement what was planned",
                 listed(&changes.names())
             ),
@@ -87,8 +88,8 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     }
     problems.extend(bodies(changes));
     problems.extend(hollow_tests(changes));
-    problems.extend(swallowed(changes));
-    problems.extend(answered(changes));
+    problems.extend(hard_coded::swallowed(changes));
+    problems.extend(hard_coded::answered(changes));
     problems.extend(unplanned(changes, &effective, word));
     problems
 }
@@ -200,10 +201,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     }
     stubs.append(&mut empty);
     if !real && !stubs.is_empty() {
-        let what = format!(
-            "every function of the change is without content: {}",
-            listed(&stubs)
-        );
+        let what = format!("every function of the change is empty: {}", listed(&stubs));
         problems.push(Problem::new(Rule::Stub, what));
     }
     if !tables.is_empty() {
@@ -218,7 +216,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
     problems
 }
 
-/// Files of which no new test can fail.
+/// Files whose new tests cannot fail.
 pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
     let mut found = Vec::new();
@@ -256,7 +254,7 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
     })
 }
 
-/// Changed files that are links out of the project: what they lead to is not part of the work.
+/// Changed files that are links out of the project: their targets are not part of the work.
 pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     let leads_out = |change: &&FileChange| {
         let path = folder.join(&change.path);
@@ -278,165 +276,6 @@ pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     })
 }
 
-/// New code that looks its answers up by the text of its whole argument, and never puts one in.
-fn answered(changes: &Changes) -> Option<Problem> {
-    const TEXT_OF: [&str; 6] = [
-        "json.stringify(",
-        "repr(",
-        "str(",
-        "tuple(",
-        "json.dumps(",
-        "string(",
-    ];
-    let mut places = Vec::new();
-    for change in changes
-        .files
-        .iter()
-        .filter(|change| change.kind == FileKind::Source)
-    {
-        let (before, after) = change.texts();
-        let lower = after.to_lowercase();
-        // A cache is filled by the code itself.
-        let fills = lower.contains(".set(")
-            || lower.lines().any(|line| {
-                line.split_once("] =")
-                    .is_some_and(|(_, rest)| !rest.starts_with('='))
-            });
-        let looks_up = |line: &str| {
-            TEXT_OF
-                .iter()
-                .any(|text| line.contains(&format!(".get({text}")) || line.contains(&format!("[{text}")))
-        };
-        for (number, line) in (1..).zip(after.lines()) {
-            if !fills && looks_up(&line.to_lowercase()) && !before.contains(line.trim()) {
-                places.push(format!("{}:{number}", change.path));
-            }
-        }
-    }
-    (!places.is_empty()).then(|| {
-        Problem::new(
-            Rule::HardCoded,
-            format!(
-                "answers are looked up by the whole argument at {}",
-                listed(&places)
-            ),
-        )
-    })
-}
-
-/// What new code asks of an object of the project that only mocks in the new tests have.
-pub fn only_mocked(changes: &Changes, folder: &Path) -> Option<Problem> {
-    let of = |kind: FileKind| changes.files.iter().filter(move |change| change.kind == kind);
-    let mocking: Vec<&str> = of(FileKind::Test)
-        .filter_map(|change| change.after.as_deref())
-        .filter(|text| MOCKS.iter().any(|mock| text.contains(mock)))
-        .collect();
-    let mut found = Vec::new();
-    for change in of(FileKind::Source).filter(|_| !mocking.is_empty()) {
-        let (before, after) = change.texts();
-        for (object, name) in asked(after) {
-            let is_mocked = mocking.iter().any(|text| {
-                [
-                    format!("{name}="),
-                    format!(".{name} ="),
-                    format!(".{name}.return_value"),
-                    format!("{name}:"),
-                ]
-                .iter()
-                .any(|given| text.contains(given.as_str()))
-            });
-            if is_mocked && !before.contains(name) && is_only_here(folder, &change.path, object, name) {
-                found.push(format!("{object}.{name} ({})", change.path));
-            }
-        }
-    }
-    (!found.is_empty()).then(|| {
-        Problem::new(
-            Rule::HardCoded,
-            format!(
-                "only mocks of the tests have what the code asks for: {}",
-                listed(&found)
-            ),
-        )
-    })
-}
-
-const MOCKS: [&str; 5] = [
-    "Mock(",
-    "SimpleNamespace(",
-    "create_autospec(",
-    "jest.fn(",
-    "vi.fn(",
-];
-
-/// `object.name` in a text.
-fn asked(text: &str) -> Vec<(&str, &str)> {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut found: Vec<(&str, &str)> = text
-        .match_indices('.')
-        .filter_map(|(at, _)| {
-            let (before, after) = (&text[..at], &text[at + 1..]);
-            let object = &before[before.rfind(|c: char| !is_name(c)).map_or(0, |end| end + 1)..];
-            let name = &after[..after.find(|c: char| !is_name(c)).unwrap_or(after.len())];
-            let is_plain =
-                object.starts_with(|c: char| c.is_ascii_lowercase()) && !["self", "this"].contains(&object);
-            (is_plain && name.len() > 3).then_some((object, name))
-        })
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// Whether the project has a class for the object, and no other source has the name.
-fn is_only_here(folder: &Path, path: &str, object: &str, name: &str) -> bool {
-    let grep = |words: &[&str]| {
-        let words: Vec<&str> = ["grep", "--untracked", "-l", "-w"]
-            .iter()
-            .chain(words)
-            .copied()
-            .collect();
-        super::git_changes::git(folder, &words).unwrap_or_default()
-    };
-    let class = object.replace('_', "");
-    !grep(&["-i", "-e", &format!("class {class}")]).is_empty()
-        && grep(&["-e", name])
-            .lines()
-            .all(|file| file == path || super::file_kind::kind_of(file) == FileKind::Test)
-}
-
-/// New code that hides every error.
-fn swallowed(changes: &Changes) -> Option<Problem> {
-    let mut places = Vec::new();
-    for change in changes
-        .files
-        .iter()
-        .filter(|change| change.kind == FileKind::Source)
-    {
-        let (before, after) = change.texts();
-        let lines: Vec<&str> = after.lines().map(str::trim).collect();
-        for (number, pair) in (1..).zip(lines.windows(2)) {
-            let catches = ["except:", "except Exception:", "except BaseException:"].contains(&pair[0]);
-            let hides = pair[1] == "pass"
-                || pair[1].strip_prefix("return ").is_some_and(|value| {
-                    value.parse::<f64>().is_ok()
-                        || ["None", "True", "False", "\"\"", "[]", "{}"].contains(&value)
-                });
-            let empty = pair[0].replace(' ', "").ends_with("catch{}")
-                || pair[0].replace(' ', "").ends_with("catch(e){}");
-            if ((catches && hides) || empty) && !before.contains(pair[0]) {
-                places.push(format!("{}:{number}", change.path));
-            }
-        }
-    }
-    (!places.is_empty()).then(|| {
-        Problem::new(
-            Rule::HardCoded,
-            format!("every error is hidden at {}", listed(&places)),
-        )
-    })
-}
-
 fn has_word(text: &str, word: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -448,40 +287,8 @@ fn has_word(text: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::git_changes::changes;
     use super::*;
-
-    fn change(path: &str, after: &str) -> FileChange {
-        FileChange {
-            path: path.to_owned(),
-            kind: super::super::file_kind::kind_of(path),
-            before: None,
-            after: Some(after.to_owned()),
-        }
-    }
-
-    fn changes(files: &[(&str, &str)]) -> Changes {
-        Changes {
-            files: files.iter().map(|(path, text)| change(path, text)).collect(),
-            branch: None,
-            continues: true,
-        }
-    }
-
-    #[test]
-    fn answers_that_are_looked_up_by_the_whole_argument() {
-        for (text, expected) in [
-            ("def f(x):\n    return KNOWN[repr(x)]\n", true),
-            ("export const f = (x) => known.get(JSON.stringify(x));\n", true),
-            ("def f(x):\n    return PRICES[x.name]\n", false),
-            (
-                "def f(x):\n    if repr(x) not in cache:\n        cache[repr(x)] = g(x)\n    return cache[repr(x)]\n",
-                false,
-            ),
-        ] {
-            let path = if text.contains("const") { "a.js" } else { "a.py" };
-            assert_eq!(answered(&changes(&[(path, text)])).is_some(), expected, "{text}");
-        }
-    }
 
     #[test]
     fn a_file_of_tests_that_cannot_fail() {
@@ -493,14 +300,6 @@ mod tests {
             problem.text.contains("test_b") && !problem.text.contains("test_a"),
             "{}",
             problem.text
-        );
-    }
-
-    #[test]
-    fn what_code_asks_of_objects() {
-        assert_eq!(
-            asked("def f(store):\n    return store.total_of(self.limit) + Store.other + 1.5"),
-            [("store", "total_of")]
         );
     }
 }

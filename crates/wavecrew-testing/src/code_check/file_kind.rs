@@ -1,4 +1,5 @@
-//! What a file of a project is for, by its path: source, tests, what builds and tests run, documents, data.
+//! The purpose of a file of a project, by its path: source, tests, settings of builds and tests, documents,
+//! data.
 
 use std::path::Path;
 use wavecrew_measure::detect::is_test;
@@ -7,13 +8,13 @@ use wavecrew_measure::detect::is_test;
 pub enum FileKind {
     Source,
     Test,
-    /// Decides what builds and tests run, or acts on them.
+    /// Determines what builds and tests run, or affects them.
     Settings,
     Document,
     Data,
 }
 
-/// Names of files that decide what builds and tests run.
+/// Names of files that determine what builds and tests run.
 const SETTINGS: [&str; 38] = [
     "makefile",
     "gnumakefile",

@@ -1,4 +1,5 @@
-//! What was changed in a working copy since a commit, also what a worker hides from git. Asks git, changes nothing.
+//! The changes in a working copy since a commit, including those that a worker hides from git. Reads with
+//! git, changes nothing.
 
 use super::file_kind::{FileKind, kind_of};
 use std::fs;
@@ -20,9 +21,9 @@ pub struct Changes {
 pub struct FileChange {
     pub path: String,
     pub kind: FileKind,
-    /// What it was at the commit; `None` if there was none.
+    /// Its content at the commit; `None` if it did not exist.
     pub before: Option<String>,
-    /// What it is now; `None` if there is none.
+    /// Its content now; `None` if it does not exist.
     pub after: Option<String>,
 }
 
@@ -45,7 +46,7 @@ impl Changes {
     }
 }
 
-/// What differs from the commit, committed or not; `None` where there is no repository.
+/// The differences from the commit, committed or not; `None` without a repository.
 pub fn since(folder: &Path, base: &str) -> Option<Changes> {
     let tracked = git(
         folder,
@@ -112,11 +113,27 @@ fn hidden(folder: &Path) -> Vec<String> {
     flagged.chain(acting.map(str::to_owned)).collect()
 }
 
-/// What git prints; `None` when it fails. The settings of the repository cannot start programs.
+/// The output of git; `None` if it fails. The settings of the repository cannot start programs.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     let mut command = git_command(folder, words);
     command.env("GIT_OPTIONAL_LOCKS", "0");
     let output = git_output(command).ok()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then_some(printed)
+}
+
+/// New files with these texts.
+#[cfg(test)]
+pub fn changes(files: &[(&str, &str)]) -> Changes {
+    let change = |(path, text): &(&str, &str)| FileChange {
+        path: (*path).to_owned(),
+        kind: kind_of(path),
+        before: None,
+        after: Some((*text).to_owned()),
+    };
+    Changes {
+        files: files.iter().map(change).collect(),
+        branch: None,
+        continues: true,
+    }
 }

@@ -1,5 +1,6 @@
-//! Checks changed code: it does something, on the right branch, the project builds, and no test is worse off than before, also
-//! with the commands and tests of the base commit. Runs the project's own build and tests.
+//! Checks changed code: it has an effect, it is on the right branch, the project builds, and no test result
+//! is worse than before, also with the commands and tests of the base commit. Runs the project's own build
+//! and tests.
 
 mod base_run;
 mod behaviour;
@@ -7,6 +8,7 @@ mod commands;
 mod effect;
 mod file_kind;
 mod git_changes;
+mod hard_coded;
 mod plan_word;
 mod state_before;
 mod steered;
@@ -82,13 +84,13 @@ impl CodeAttempt<'_> {
     }
 }
 
-/// Checks code that a worker changed: nothing may be worse than before.
+/// Checks code that a worker changed: no result may be worse than before.
 pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError> {
     let mut found = match build_and_test(case)? {
         Ok(found) => found,
         Err(refused) => return Ok(refused),
     };
-    // Work that was sent back as a whole may have had nothing wrong in this part.
+    // Work may be sent back because of another part of it.
     let again = case.ledger.task(case.task).rework.is_some();
     if found
         .changes
@@ -103,7 +105,9 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
     if let Some(changes) = found.changes.as_ref().filter(|_| !again) {
         let problems = effect::problems(changes, &found.word);
         found.problems.extend(problems);
-        found.problems.extend(effect::only_mocked(changes, case.folder));
+        found
+            .problems
+            .extend(hard_coded::only_mocked(changes, case.folder));
     }
     let complaint = found.complaint();
     let mut report = found.report(case, complaint);
@@ -174,7 +178,7 @@ pub fn check_tests(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError
 struct CodeState {
     base: Option<String>,
     branch: Option<String>,
-    /// `None` where nobody can tell.
+    /// `None` if that is unknown.
     changes: Option<Changes>,
     word: PlanWord,
     after: ProjectState,
@@ -216,7 +220,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         problems.extend(commands::problems(changes, &word, &folder, base));
         problems.extend(effect::links(changes, &folder));
         problems.extend(test_changes::problems(changes, &word));
-        as_it_was = BaseRun::wanted(changes, &word, &folder, base, &problems);
+        as_it_was = BaseRun::needed(changes, &word, &folder, base, &problems);
     }
     problems.extend(test_changes::figures(&folder, case.claims, passed(&after)));
     let before = match base.filter(|_| needs_the_past(&after) || as_it_was.is_some()) {
@@ -232,7 +236,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
     }
     let mut comparison = verify::compare(&before, &after);
     if let Some(changes) = &changes {
-        // What became of tests in these files is read from their syntax trees.
+        // For these files, syntax trees show what happened to the tests.
         let is_read = |name: &String| {
             changes.files.iter().any(|change| {
                 change.kind == FileKind::Test
@@ -285,7 +289,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
         (!tests.is_empty()).then_some(tests)
     };
     let runner = case.runner();
-    // What cannot be run by itself is run with all the others.
+    // Tests that cannot run separately run with all the others.
     let Ok(mut tests) = verify::measure(&projects, &folder, &runner, concerned) else {
         return Ok(None);
     };
@@ -294,7 +298,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     }
     let before = state_before::at(case, base, &runner)?.map(|before| before.state.tests);
     if let Some(SuiteResult::Measured { tests: before }) = before {
-        // What failed before is counted with all the others.
+        // Tests that failed before are counted with all the others.
         tests.retain(|id, _| !matches!(before.get(id), Some(TestResult::Failed { .. })));
     }
     let Some(rate) = share_of_green(&tests).filter(|rate| *rate < wanted) else {
@@ -334,7 +338,8 @@ fn two_decimals(rate: f64) -> String {
     format!("{:.2}", (rate * 100.0).floor() / 100.0)
 }
 
-/// Whether the state before could change anything: not when commands that only succeed or fail have all succeeded.
+/// Whether the state before the work matters. It does not if all commands with only an exit code have
+/// succeeded.
 fn needs_the_past(after: &ProjectState) -> bool {
     let good = |outcome: &Option<CommandOutcome>| outcome.as_ref().is_none_or(CommandOutcome::is_good);
     match &after.tests {
@@ -424,7 +429,7 @@ impl CodeState {
         let text = serde_json::to_vec_pretty(&record).expect("plain data");
         for debt in owed_paths(&case.ledger.team, plan, case.task).by_engine {
             if debt.pattern.is_literal() {
-                // A record that cannot be written changes nothing of what was found.
+                // If the record cannot be written, the result of the check stays.
                 let _ = atomic::write_volatile(&case.session.path().join(debt.pattern.as_str()), &text);
             }
         }

@@ -1,4 +1,5 @@
-//! What the plan and the person say about a task: the files it may touch, and what is to happen to tests and settings.
+//! What the plan and the person announce for a task: the files it may touch, and changes of tests and
+//! settings.
 
 use super::CodeAttempt;
 use serde_json::Value;
@@ -6,7 +7,7 @@ use std::fs;
 use wavecrew_core::claim::{Pattern, is_as_checked, touched_files};
 use wavecrew_core::team::{CheckKind, Expansion};
 
-/// Words with which a plan says that a test goes.
+/// Words with which a plan announces that a test is removed.
 const REMOVAL: [&str; 14] = [
     "remov",
     "delet",
@@ -23,7 +24,7 @@ const REMOVAL: [&str; 14] = [
     "替换",
     "重写",
 ];
-/// Names that say nothing without their folder.
+/// File names that are ambiguous without their folder.
 const COMMON_NAMES: [&str; 6] = [
     "__init__.py",
     "index.js",
@@ -38,7 +39,7 @@ pub struct PlanWord {
     /// The paths that the plan names.
     pub files: Vec<String>,
     text: String,
-    /// The worker only makes tests pass: that the plan names a test is no leave to weaken it.
+    /// The worker only makes tests pass: a plan that names a test does not allow weakening it.
     pub of_tester: bool,
 }
 
@@ -94,7 +95,7 @@ impl PlanWord {
         }
     }
 
-    /// Reads a file of the plan, unless it is not what was checked.
+    /// Reads a file of the plan, unless it has changed since it was checked.
     fn read(&mut self, case: &CodeAttempt<'_>, name: &str) {
         let Ok(bytes) = fs::read(case.session.path().join(name)) else {
             return;
@@ -128,7 +129,7 @@ impl PlanWord {
         by_list || self.mentions(path) || (distinctive && self.mentions(name))
     }
 
-    /// Whether it says that this test, or tests of this file, go away.
+    /// Whether it announces that this test, or tests of this file, are removed.
     pub fn removes(&self, path: &str, test: &str) -> bool {
         let bare = test.rsplit([':', '>', '.']).next().unwrap_or(test).trim();
         let says_so = REMOVAL.iter().any(|word| self.text.contains(word));

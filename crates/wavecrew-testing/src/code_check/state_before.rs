@@ -11,10 +11,10 @@ use wavecrew_measure::run::{MeasureError, Runner};
 use wavecrew_measure::verify::{self, CommandOutcome, ProjectState, SuiteResult, TestResult};
 use wavecrew_session::atomic;
 
-/// A state as it is kept.
+/// A state as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// The commands that were given for it: others may find something else.
+    /// The commands that gave this result; with other commands it may differ.
     #[serde(default)]
     given: [Option<String>; 3],
     #[serde(flatten)]
@@ -28,7 +28,7 @@ struct Found {
     tests: KeptTests,
 }
 
-/// How a command failed, and what it printed; `None` when it did not.
+/// How a command failed, with its output; `None` if it succeeded.
 type KeptOutcome = Option<(String, String)>;
 
 #[derive(Serialize, Deserialize)]
@@ -36,7 +36,7 @@ enum KeptTests {
     None,
     NotRun,
     Command(String, KeptOutcome),
-    /// File, name, and how it went.
+    /// File, name and outcome.
     Measured(Vec<(String, String, KeptWent)>),
 }
 
@@ -53,8 +53,8 @@ pub struct StateBefore {
     pub hash: String,
 }
 
-/// The state at a commit; nothing is known where no copy can be made. A kept state counts only if the run knows its hash: the
-/// file lies where workers can write.
+/// The state at a commit; unknown if no copy can be made. A stored state counts only if the run knows its
+/// hash, because workers can write where the file is.
 pub fn at(case: &CodeAttempt<'_>, base: &str, runner: &Runner) -> Result<Option<StateBefore>, MeasureError> {
     let settings = case.settings;
     let file = case.session.state_at_commit(base);
@@ -75,13 +75,13 @@ pub fn at(case: &CodeAttempt<'_>, base: &str, runner: &Runner) -> Result<Option<
     let state = verify::run(&verify::find_commands(&folder, settings), &folder, runner)?;
     let found = Found::from(&state);
     let text = serde_json::to_vec(&Kept { given, found }).expect("plain data");
-    // Without it, the next one finds out for itself.
+    // Without the file, the next check measures the state again.
     let _ = atomic::write_volatile(&file, &text);
     let hash = content_hash(&text);
     Ok(Some(StateBefore { state, hash }))
 }
 
-/// The state of the base commit with these files of the worker: the commands and tests as they were, on the new code.
+/// The state of the base commit with these files of the worker: the old commands and tests on the new code.
 pub fn with_files(
     case: &CodeAttempt<'_>,
     base: &str,
@@ -112,7 +112,7 @@ pub fn with_files(
     )?))
 }
 
-/// A copy of a commit, gone when it is dropped.
+/// A copy of a commit, removed on drop.
 struct Copy<'a> {
     project: &'a Path,
     folder: PathBuf,
@@ -125,7 +125,7 @@ impl<'a> Copy<'a> {
             project: case.project,
             folder: case.session.base_copy(task),
         };
-        // One that a run left which was ended.
+        // Left by a run that was killed.
         copy.remove();
         let folder = copy.folder.to_str()?;
         git(

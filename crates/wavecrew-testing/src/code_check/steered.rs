@@ -1,5 +1,5 @@
-//! Code that acts on the tests it is judged by: new modules in the place of others, patches of the framework, questions
-//! whether it is tested.
+//! Code that acts on the tests that check it: new modules in place of others, patches of the framework,
+//! detection of the test run.
 
 use super::effect::listed;
 use super::file_kind::FileKind;
@@ -8,7 +8,7 @@ use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 use wavecrew_syntax::{Grammar, tests};
 
-/// What acts on a framework, or asks whether it runs.
+/// Patterns of code that acts on a framework, or detects whether one runs.
 pub const ACTS: [&str; 28] = [
     "unittest.testcase.",
     "unittest.result",
@@ -39,7 +39,7 @@ pub const ACTS: [&str; 28] = [
     "globalthis.expect",
     "node_env === 'test'",
 ];
-/// What asks who called: a program that needs to know answers tests in its own way.
+/// Patterns of code that inspects its caller: it can behave differently under test.
 const ASKS: [&str; 17] = [
     "inspect.stack",
     "inspect.currentframe",
@@ -59,9 +59,9 @@ const ASKS: [&str; 17] = [
     "\"unittest\" not in",
     "\"pytest\" not in",
 ];
-/// What ends a test process as if all were well; programs may do the same.
+/// Patterns of code that ends a test process with success; programs may do the same.
 const ENDS: [&str; 4] = ["sys.exit(0)", "process.exit(0)", "process.exitcode", "atexit"];
-/// What only tests import.
+/// Modules that only tests import.
 const FRAMEWORKS: [&str; 8] = [
     "import unittest",
     "from unittest",
@@ -79,7 +79,7 @@ fn is_python(path: &str) -> bool {
         .is_some_and(|extension| extension == "py")
 }
 
-/// New files that tests import in place of what they imported before.
+/// New files that tests import in place of the earlier modules.
 pub fn shadows(changes: &Changes, folder: &Path, base: &str) -> Vec<Problem> {
     let fresh: Vec<&FileChange> = changes
         .files
@@ -122,7 +122,7 @@ pub fn shadows(changes: &Changes, folder: &Path, base: &str) -> Vec<Problem> {
             problems.push(Problem::new(
                 Rule::Shadowed,
                 format!(
-                    "{} takes the place of the module `{module}`, which {} imports from elsewhere",
+                    "{} replaces the module `{module}`, which {} imports from elsewhere",
                     quoted_path(&change.path),
                     quoted_path(importer)
                 ),
@@ -144,7 +144,7 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
         };
         let is_of_tests = change.kind != FileKind::Source;
         for (number, line) in acting_lines(before, after, &patterns) {
-            // Tests may look at what they test: what counts is that they replace something of the framework.
+            // Tests may inspect the code under test; only replacing parts of the framework counts.
             let reads =
                 is_of_tests && !line.contains('=') && !line.contains("def ") && !line.contains("exit");
             if !reads {
@@ -157,7 +157,7 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
         return Vec::new();
     }
     let text = format!(
-        "code acts on the test framework, or asks whether it is tested: {}",
+        "code changes the test framework, or detects that it is tested: {}",
         listed(&places)
     );
     vec![Problem::new(Rule::Steered, text)]
@@ -173,7 +173,7 @@ fn named_tests(changes: &Changes, change: &FileChange) -> Vec<String> {
         .filter_map(|other| Some((Grammar::of(Path::new(&other.path))?, other.after.as_deref()?)))
         .flat_map(|(language, text)| tests(language, text))
         .filter_map(|test| test.name.rsplit("::").next().map(str::to_owned))
-        // A short word may mean anything.
+        // A short word is ambiguous.
         .filter(|name| name.len() > 7 && name.contains(['_', ' ']))
         .flat_map(|name| [format!("\"{name}\""), format!("'{name}'")])
         .map(|name| name.to_lowercase())

@@ -9,12 +9,12 @@ use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
 use wavecrew_syntax::{Grammar, TestDefinition, TestMode, Weakening, WeakeningKind, tests, weakened};
 
-/// Words of assertions in languages that are not read as trees.
+/// Words of assertions in languages without syntax trees.
 const ASSERTIONS: [&str; 7] = [
     "assert", "expect(", "require.", "t.error", "t.fatal", "should", "check(",
 ];
 
-/// Tests of the base commit that demand less than before, without the word of the plan.
+/// Tests of the base commit that assert less than before, if the plan does not announce it.
 pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     let of_tests = || {
         changes
@@ -49,7 +49,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         return Vec::new();
     }
     let text = format!(
-        "tests that were there before are weaker, and the plan does not say so: {}",
+        "existing tests are weaker, and the plan does not announce it: {}",
         found.join("; ")
     );
     vec![Problem::new(Rule::Weakened, text)]
@@ -62,7 +62,7 @@ fn definitions(change: &FileChange, text: Option<&str>) -> Vec<TestDefinition> {
     }
 }
 
-/// Whether what a test demanded is now demanded by others: it moved to another file, or was split.
+/// Whether other tests now make the test's assertions: it moved to another file, or was split.
 fn is_elsewhere(
     old: &TestDefinition,
     weakening: &Weakening,
@@ -121,7 +121,7 @@ fn fewer_assertions(change: &FileChange) -> Option<String> {
     (now < then).then(|| format!("{}: {now} of {then} assertions are left", change.path))
 }
 
-/// Test files of the base commit that differ now, without the word of the plan.
+/// Test files of the base commit that differ now, if the plan does not announce it.
 pub fn rewritten<'a>(changes: &'a Changes, word: &PlanWord) -> Vec<&'a str> {
     let is_changed = |change: &&FileChange| {
         change.kind == FileKind::Test

@@ -1,4 +1,4 @@
-//! Runs a test that does nothing, to tell a broken environment and bent canaries from bad tests.
+//! Runs a test that does nothing, to distinguish a broken environment and wrong canaries from bad tests.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl TestEnvironment {
         Ok(matches!(measured, Err(EnvironmentError::Tampered(_))))
     }
 
-    /// Whether a framework runs a test that does nothing. True where nobody knows how to write one.
+    /// Whether a framework runs a test that does nothing. True for frameworks without such a test.
     pub(crate) fn can_run(&self, framework: &FrameworkInScope) -> Result<bool, EnvironmentError> {
         let index = self.scope.frameworks.iter().position(|known| known == framework);
         let layer = self

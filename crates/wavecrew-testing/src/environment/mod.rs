@@ -1,5 +1,6 @@
-//! Runs tests of the session in the measuring copy of the project, framework by framework. When a run hangs or dies, its
-//! files run one by one, so that a bad file affects itself alone. A broken environment is a separate error.
+//! Runs tests of the session in the measuring copy of the project, framework by framework. When a run hangs
+//! or dies, its files run one by one, so that a bad file affects only itself. A broken environment is a
+//! separate error.
 
 mod harmless;
 mod test_files;
@@ -29,9 +30,9 @@ use wavecrew_session::SessionPaths;
 /// A session's scope with its copies and how tests are run.
 #[derive(Debug)]
 pub struct TestEnvironment {
-    /// Of the layer that is checked.
+    /// The scope of the layer that is checked.
     pub scope: Scope,
-    /// Of the session.
+    /// The scope of the session.
     pub whole: Scope,
     pub snapshot: Snapshot,
     tree: PathBuf,
@@ -40,7 +41,7 @@ pub struct TestEnvironment {
     stop: Option<OwnedFd>,
     pub progress: StepProgress,
     canaries: Cell<Canaries>,
-    /// Facts of the session that something else than a check changed; they are restored.
+    /// Facts of the session that were changed, but not by a check; they are restored.
     pub(crate) changed_facts: Vec<PathBuf>,
     /// One check at a time: checks put tests into the same copy, and mutate its source.
     _lock: File,
@@ -124,7 +125,7 @@ impl TestEnvironment {
         })
     }
 
-    /// For one run of the tests.
+    /// The time limit of one run of the tests.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -169,7 +170,7 @@ impl TestEnvironment {
             .collect()
     }
 
-    /// One run of chosen test files, all of them without any.
+    /// One run of the given test files, or of all files if none is given.
     fn measure(
         &self,
         framework: &FrameworkInScope,
@@ -291,7 +292,7 @@ impl TestEnvironment {
         Ok(run)
     }
 
-    /// Runs test files together; when that gives no result, one by one.
+    /// Runs test files together, or one by one if that gives no result.
     fn files(
         &self,
         framework: &FrameworkInScope,
@@ -346,7 +347,7 @@ impl TestEnvironment {
                 },
             );
         }
-        // When no file gives a report, the cause is not in the files.
+        // If no file gives a report, the cause is not in the files.
         if !any_ran && matches!(error, MeasureError::NoReport { .. }) {
             return Err(EnvironmentError::Measure(error));
         }

@@ -1,4 +1,4 @@
-//! Which file of a layer a test is of. cargo names the binary, go the package and the function.
+//! Finds the file of a test in a layer. cargo reports the binary, go the package and the function.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use super::project_path;
 use crate::layer::Placed;
 use crate::scope::FrameworkInScope;
 
-/// A test as one of the layer. Several when a package of several files does not build; none for a test of the project that
-/// ran beside those of the layer.
+/// A test with its file in the layer. There are several if a package of several files does not build, and
+/// none for a test of the project that ran beside those of the layer.
 pub fn in_layer(
     test: &TestCase,
     framework: &FrameworkInScope,

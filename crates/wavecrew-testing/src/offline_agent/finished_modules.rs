@@ -44,7 +44,7 @@ impl FinishedModules {
         self.modules.get(source)
     }
 
-    /// Writes a module down as soon as it is finished.
+    /// Records a module as soon as it is finished.
     pub fn add(&self, module: &Module) -> std::io::Result<()> {
         let entry = Entry {
             round: self.round,

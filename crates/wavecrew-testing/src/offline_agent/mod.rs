@@ -1,5 +1,5 @@
-//! The offline agent: this program, started as a worker, does the roles of team Testing without a model. It knows only the
-//! session's files, and its claims are checked like those of any agent.
+//! The offline agent: this program, started as a worker, performs the roles of team testing without a model.
+//! It reads only the session's files, and its claims are checked like those of any agent.
 
 mod analyst;
 mod finished_modules;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub use task::{Discover, RoleTask};
 
-/// The roles that the offline agent plays.
+/// The roles of the offline agent.
 pub const ROLES: [&str; 4] = ["strategist", "generator", "executor", "analyst"];
 
 /// What a role reports.
@@ -30,7 +30,7 @@ impl RoleResult {
     }
 }
 
-/// Does a task and returns its report.
+/// Performs a task and returns its report.
 pub fn report(id: &str, task: Result<RoleTask, String>) -> Value {
     match task.and_then(|task| perform_role(&task)) {
         Ok(RoleResult { findings, columns }) => {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 
-/// Named of a list.
+/// How many items of a list are named.
 const NAMED: usize = 12;
 
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
@@ -48,7 +48,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     )))
 }
 
-/// A file in scope, with what there is to test in it.
+/// A file in scope, with the functions and classes to test.
 struct Ranked<'a> {
     path: &'a Path,
     functions: Vec<&'a Symbol>,
@@ -88,7 +88,7 @@ fn ranked<'a>(
     ranked
 }
 
-/// Lines covered and lines in all by the tests that are there, by file.
+/// Lines that the existing tests cover, and all lines, by file.
 fn coverage_before(task: &RoleTask) -> BTreeMap<String, (u64, u64)> {
     let files = task.baseline().coverage();
     files
@@ -142,7 +142,7 @@ fn framework(text: &mut String, task: &RoleTask) {
 fn existing(framework: &FrameworkInScope) -> String {
     let known = &framework.conventions;
     match known.test_files {
-        0 => "There are no tests yet, so the framework's usual ways are followed.".to_owned(),
+        0 => "There are no tests yet, so the framework's conventions apply.".to_owned(),
         many => {
             let folders: Vec<&str> = known.folders.iter().map(String::as_str).collect();
             let shared: Vec<&str> = known.fixtures.iter().map(String::as_str).collect();
@@ -242,7 +242,7 @@ fn risks(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
     }
 }
 
-/// `a, b, c and 3 more`, or that there is nothing.
+/// `a, b, c and 3 more`, or a text for an empty list.
 fn some(names: &[&str]) -> String {
     if names.is_empty() {
         return "nothing".to_owned();

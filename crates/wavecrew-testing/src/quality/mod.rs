@@ -1,5 +1,5 @@
-//! The quality score of a suite: four parts, each computed from measurements. A part without data does not count, and the
-//! report says so. Nothing is estimated.
+//! The quality score of a suite: four parts, each computed from measurements. A part without data does not
+//! count, and the report states that. Nothing is estimated.
 
 mod plot;
 mod score;
@@ -23,7 +23,7 @@ use wavecrew_session::SessionPaths;
 
 pub use score::{Part, Score};
 
-/// Everything that a report on a session is made from.
+/// All data for the report on a session.
 #[derive(Debug)]
 pub struct Data {
     pub layers: Vec<LayerData>,
@@ -48,7 +48,7 @@ pub struct LayerData {
     pub rounds: u32,
 }
 
-/// A defect that a worker wrote down.
+/// A defect that a worker reported.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Defect {
     #[serde(default)]
@@ -128,8 +128,8 @@ fn defects(session: &Path) -> io::Result<Vec<Defect>> {
     Ok(found.into_values().collect())
 }
 
-/// Puts the computed score and the measured tables into the analyst's report, in place of what it wrote there, and the
-/// plot beside it.
+/// Puts the computed score and the measured tables into the analyst's report, in place of the analyst's own,
+/// and writes the plot beside it.
 pub fn complete(session: &Path, data: &Data) -> io::Result<Score> {
     let score = Score::of(data);
     let paths = SessionPaths::at(session);

@@ -1,4 +1,4 @@
-//! Coverage per run of each layer, as a drawing that needs nothing but a viewer.
+//! Coverage per run of each layer, as an SVG drawing without external files.
 
 use super::Data;
 

@@ -16,13 +16,13 @@ pub struct Score {
 pub struct Part {
     pub name: &'static str,
     pub weight: u32,
-    /// From 0 to 100; `None` when there is nothing to compute it from.
+    /// From 0 to 100; `None` if there is no data.
     pub points: Option<f64>,
     /// The figures behind it.
     pub reason: String,
 }
 
-/// What a round of the loop takes off a layer that needed it.
+/// The points that a layer loses for each further round of the loop.
 const ROUND: f64 = 25.0;
 
 impl Score {

@@ -1,4 +1,4 @@
-//! The measured parts of the analyst's report, written anew by each check.
+//! The measured parts of the analyst's report, rewritten by each check.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn inserted(text: &str, heading: &str, block: &str) -> String {
 
 fn score_block(score: &Score) -> String {
     let mut text = format!(
-        "**{} of 100**, computed from the measured data; where the text below says otherwise, this stands.\n\n\
+        "**{} of 100**, computed from the measured data; if the text below differs, this score counts.\n\n\
          | Part | Weight | Points | From |\n| --- | --- | --- | --- |\n",
         Score::shown(score.total)
     );
@@ -171,7 +171,7 @@ fn defects_block(data: &Data) -> String {
     }
     let mut text = String::new();
     if groups.is_empty() {
-        text.push_str("No defect was written down.\n");
+        text.push_str("No defect was reported.\n");
     }
     for (pattern, places) in groups {
         text.push_str(&format!(

@@ -1,4 +1,5 @@
-//! Packages as a registry delivers them may have built files only: then the files that `package.json` names are their source.
+//! A package from a registry may have only built files: then the files that `package.json` names count as its
+//! source.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -38,7 +39,7 @@ fn paths_in(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The same module is often there for several module systems: `index.cjs`, `index.mjs`. One of them is enough.
+/// A module often exists for several module systems: `index.cjs`, `index.mjs`. One of them is enough.
 fn one_of_each_name(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::new();
     for file in files {

@@ -7,7 +7,7 @@ use wavecrew_session::WORKFLOW_FOLDER;
 
 use wavecrew_diff::git::{names, run};
 
-/// What the files in scope were compared with.
+/// What was compared to find the files in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     LastCommit,
@@ -15,7 +15,7 @@ pub enum Base {
     Since(String),
     /// Paths of the request, whether changed or not.
     Named,
-    /// Nothing: it is the whole project.
+    /// Nothing: the whole project is in scope.
     Whole,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
             (Base::Since(revision.to_owned()), listed)
         }
         None if verify("HEAD~1")?.is_some() => (Base::LastCommit, diff("HEAD~1")?.unwrap_or_default()),
-        // The first commit has no predecessor: what is not in it counts, staged or not.
+        // The first commit has no predecessor: all files that are not in it count, staged or not.
         None if commit.is_some() => (Base::Staged, diff("HEAD")?.unwrap_or_default()),
         None => (Base::Staged, diff("--cached")?.unwrap_or_default()),
     };

@@ -40,7 +40,7 @@ pub struct Scope {
     pub offline_seconds: Option<u64>,
 }
 
-/// What a session asks for that does not say.
+/// The value for sessions that set none.
 pub const fn min_effectiveness() -> u8 {
     60
 }
@@ -121,7 +121,7 @@ impl Scope {
         serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
-    /// Writes the scope of a new session. What was known of an earlier one in the same folder does not count any more.
+    /// Writes the scope of a new session. Facts of an earlier session in the same folder no longer count.
     pub fn write_first(&self, session: &Path) -> io::Result<()> {
         sealed::discard(session)?;
         self.write(session)
@@ -133,7 +133,7 @@ impl Scope {
         sealed::write(session, &SessionPaths::at(session).scope_json(), &text)
     }
 
-    /// Takes a framework and its files out of the scope, unless no other one is left.
+    /// Removes a framework and its files from the scope, unless it is the last one.
     pub fn skip(&mut self, root: &Path, framework: &Framework, reason: String, fix: String) {
         let is_skipped = |own: &Framework, at: &Path| own == framework && at == root;
         if self
@@ -156,14 +156,14 @@ impl Scope {
         });
     }
 
-    /// What has to be installed, when no framework can run, as far as files show.
+    /// What must be installed if no framework can run, judging by the project's files.
     pub(crate) fn missing(&self, project: &Path) -> Option<MissingTool> {
         let missing = |known: &FrameworkInScope| known.framework.missing(&known.in_tree(project).root);
         let all: Option<Vec<MissingTool>> = self.frameworks.iter().map(missing).collect();
         all?.into_iter().next()
     }
 
-    /// Takes out frameworks that are not installed, as far as files show.
+    /// Removes frameworks that are not installed, judging by the project's files.
     pub(crate) fn skip_missing(&mut self, project: &Path) {
         for framework in self.frameworks.clone() {
             if let Some(missing) = framework.framework.missing(&framework.in_tree(project).root) {

@@ -1,5 +1,5 @@
-//! What to test: the source files in scope, the frameworks that test them, the targets. Determined once, when a session
-//! starts, and kept in its `scope.json`, which everything later reads.
+//! What to test: the source files in scope, the frameworks that test them, the targets. Determined once, when
+//! a session starts, and stored in its `scope.json`, which all later steps read.
 
 mod built_files;
 mod changes;
@@ -43,12 +43,12 @@ pub struct FilesInScope {
     pub files: Vec<PathBuf>,
     /// What the files are, in a sentence for people.
     pub how: String,
-    /// Words of the request that can only be paths, and are not there.
+    /// Words of the request that can only be paths, but do not exist.
     pub missing: Vec<String>,
 }
 
 impl FilesInScope {
-    /// Whether the whole project is in scope only because nothing else was found: worth a question.
+    /// Whether the whole project is in scope only because nothing else was found; then the person is asked.
     pub fn is_fallback(&self) -> bool {
         matches!(self.base, Base::Whole)
     }
@@ -59,7 +59,7 @@ impl FilesInScope {
     }
 }
 
-/// Looks for what changed in `project`, which is absolute; without changes, for all of it.
+/// Finds the changed files in `project`, an absolute path; all files if nothing changed.
 pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
     let Named {
         paths: named,
@@ -112,7 +112,7 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
     let files: Vec<PathBuf> = if changes.files.is_empty() {
         Vec::new()
     } else {
-        // One walk for all of them: a large change stays cheap.
+        // One directory walk for all of them, so that a large change stays cheap.
         let all: BTreeSet<PathBuf> = all_sources(&named).into_iter().collect();
         changes.files.intersection(&all).cloned().collect()
     };
@@ -122,7 +122,7 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
             counted(files.len(), "source file"),
             changes.base.describe()
         );
-        // Whoever names a path wants it tested, changed or not.
+        // A named path is tested whether it changed or not.
         let unchanged = named
             .iter()
             .filter(|path| !files.iter().any(|file| file.starts_with(path)));
@@ -164,7 +164,7 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
     }))
 }
 
-/// The path of the project that was most likely meant by one that does not exist.
+/// The existing path that is most similar to one that does not exist.
 pub fn meant_path(project: &Path, missing: &str) -> Option<String> {
     let sources = sources(project, project);
     let name = Path::new(missing).file_name()?;
@@ -191,7 +191,7 @@ fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// `src/auth/x.ts` is of module `auth`.
+/// `src/auth/x.ts` belongs to module `auth`.
 fn module(file: &Path, project: &Path) -> String {
     let root =
         project_of(&project.join(file), project).map_or_else(|| project.to_owned(), |owner| owner.root);

@@ -1,4 +1,4 @@
-//! Paths in a request: what a person named, and what is not there.
+//! Paths in a request: those that a person named, and those that do not exist.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use wavecrew_measure::detect::project_of;
 /// The paths of a request, relative to the project.
 pub struct Named {
     pub paths: Vec<PathBuf>,
-    /// Words that can only be paths, and are not there.
+    /// Words that can only be paths, but do not exist.
     pub missing: Vec<String>,
 }
 
 impl Named {
     /// Arguments may be paths with spaces, and words of an argument may be paths.
     pub fn of(project: &Path, arguments: &[String]) -> Self {
-        // `src` may be meant as a word; when nothing but paths was given, it is one.
+        // `src` may be an ordinary word; if the request has only paths, it is a path.
         let only_paths = arguments
             .iter()
             .all(|argument| there(project, argument).is_some());
@@ -38,7 +38,7 @@ impl Named {
         let single = arguments.iter().map(|argument| argument.trim());
         let single = single.filter(|argument| !argument.contains(char::is_whitespace));
         let mut missing: Vec<String> = single.filter(is_missing).map(str::to_owned).collect();
-        // Where nothing else narrows the scope, a path in a sentence is meant to.
+        // If nothing else narrows the scope, a path in a sentence does.
         let words = arguments.iter().flat_map(|argument| argument.split_whitespace());
         let words = words
             .map(bare)
@@ -50,14 +50,14 @@ impl Named {
     }
 }
 
-/// A word of a sentence without what surrounds it.
+/// A word of a sentence, without surrounding punctuation.
 fn bare(word: &str) -> &str {
     let quotes = ['"', '\'', '`', ',', ';', ':', '(', ')'];
     word.trim_start_matches(quotes)
         .trim_end_matches(|c| c == '.' || quotes.contains(&c))
 }
 
-/// The word as a path below the project, if there is something.
+/// The word as a path below the project, if it exists.
 fn there(project: &Path, word: &str) -> Option<PathBuf> {
     if word.is_empty() || word.contains("..") {
         return None;
@@ -71,7 +71,7 @@ fn there(project: &Path, word: &str) -> Option<PathBuf> {
     (is_below && project.join(&path).exists()).then_some(path)
 }
 
-/// Whether a word can only mean a path: a source file, or something in a folder that is there.
+/// Whether a word can only be a path: a source file, or a name in an existing folder.
 fn is_path(word: &str, project: &Path) -> bool {
     let path = Path::new(word);
     let is_source = path.extension().is_some() && project_of(&project.join(path), project).is_some();

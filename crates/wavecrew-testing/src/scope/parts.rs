@@ -8,7 +8,7 @@ use wavecrew_core::team::{Pipeline, PipelineTask, Team};
 
 use super::{LayerInScope, Scope};
 
-/// Files of one task, unless the settings say otherwise.
+/// Files of one task, unless the settings set another number.
 pub const FILES_PER_TASK: usize = 12;
 
 /// The column that holds the layer of a row.
@@ -25,7 +25,7 @@ impl Scope {
     /// Splits every layer into parts of at most so many files. A scope that is small enough stays whole.
     pub fn split(&mut self, files_per_task: usize) {
         let limit = files_per_task.max(1);
-        // Frameworks alone are no reason to divide a small scope.
+        // A small scope is not divided just because it has several frameworks.
         if self.files.len() <= limit {
             return;
         }
@@ -79,7 +79,7 @@ impl Scope {
         self.layers.iter().filter(is_part)
     }
 
-    /// Makes the parts known to the team: as values of the column `layer`, and as folders of the session.
+    /// Adds the parts to the team: as values of the column `layer`, and as folders of the session.
     pub fn add_parts_to(&self, team: &mut Team) {
         for part in self.layers.iter().filter(|layer| layer.part_of.is_some()) {
             let columns = team.columns.iter_mut().filter(|column| column.name == LAYER);

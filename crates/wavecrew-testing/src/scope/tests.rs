@@ -263,7 +263,7 @@ fn arguments_that_are_paths_are_taken_as_they_are() {
         (files.join("|"), found.how, found.missing.join("|"))
     };
     for (words, files) in [
-        // A folder without a separator, one that was written in full, one that changed in part.
+        // A folder without a separator, one with its full path, one that changed in part.
         (&["web"][..], "web/src/a.ts|web/src/b c.ts"),
         (&["./web/src/"], "web/src/a.ts|web/src/b c.ts"),
         (
@@ -272,7 +272,7 @@ fn arguments_that_are_paths_are_taken_as_they_are() {
         ),
         (&["api"], "api/x.py"),
         (&["web/src/b c.ts"], "web/src/b c.ts"),
-        // What was named without a change is in scope beside what changed.
+        // A named path without changes is in scope, beside the changed files.
         (&["api", "web/src/a.ts"], "api/x.py|web/src/a.ts"),
         // Among other words a plain one is a word.
         (&["test", "the", "web"], "api/x.py"),

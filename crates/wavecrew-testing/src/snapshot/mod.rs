@@ -1,6 +1,6 @@
-//! The project as of the start of the session, with uncommitted and untracked work, in two copies: one for workers, one
-//! for measurements that workers do not know of. A person can keep editing the original. Environments such as
-//! `node_modules` are linked, not copied.
+//! The project as of the start of the session, with uncommitted and untracked work, in two copies: one for
+//! workers, and one for measurements, whose location workers do not know. A person can keep editing the
+//! original. Environments such as `node_modules` are linked, not copied.
 
 mod manifest;
 mod original;

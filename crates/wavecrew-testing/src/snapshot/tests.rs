@@ -39,12 +39,12 @@ fn a_copy_has_the_files_and_links_to_environments() {
         assert!(tree.join(".venv/bin/python").exists());
         assert!(tree.join("node_modules/@scope/left/index.js").exists());
         assert!(!tree.join("target").exists() && !tree.join(".workflow").exists());
-        // A package of the workspace is that of the copy.
+        // A package of the workspace is linked to the one in the copy.
         let own = tree.join("node_modules/own").canonicalize().unwrap();
         assert_eq!(own, tree.canonicalize().unwrap().join("packages/own"));
     }
     assert!(snapshot.manifest.changes(&measuring).is_empty());
-    // The person goes on.
+    // The person keeps editing.
     fs::write(project.join("a.py"), "x = 2\n").unwrap();
     let again = Snapshot::make(&project, &session).unwrap();
     assert_eq!(
@@ -93,7 +93,7 @@ fn changes_are_seen_and_undone() {
     assert_eq!(put_back, [Path::new("a.py")]);
     assert!(snapshot.manifest.changes(&measuring).is_empty());
 
-    // The measuring copy may go with the machine's temporary files.
+    // The machine may remove the measuring copy with other temporary files.
     fs::remove_dir_all(&measuring).unwrap();
     let anew = Snapshot::open(&session).unwrap().measuring_copy().unwrap();
     assert_eq!(fs::read_to_string(anew.join("a.py")).unwrap(), "x = 1\n");

@@ -103,7 +103,7 @@ fn tests_without_assertions_are_sent_back() {
             "test_a.py (does not parse: line 1",
             "def test_a(:\n    assert f() == 1\n",
         ),
-        ("test_a.py (holds no test)", "x = 1\n"),
+        ("test_a.py (contains no test)", "x = 1\n"),
         (
             "no test file loads: test_a.py:",
             "from shop.nowhere import f\n\n\ndef test_a():\n    assert f() == 1\n",

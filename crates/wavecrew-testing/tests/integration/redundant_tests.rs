@@ -74,7 +74,7 @@ fn tests_that_cover_and_kill_nothing_new_are_dropped() {
     );
     assert!(!text.contains("## Repair these tests first"), "{text}");
 
-    // The same suite is not tried again, and the worker may take away what it was told about.
+    // The same suite is not tried again, and the worker may remove the tests that the feedback names.
     assert_eq!(findings(&session.run(1)), findings(&verdict));
     std::fs::remove_file(session.folder.join("tests/L1-unit/test_zero.py")).unwrap();
     let fewer = SUITE.replace("def test_sum():\n    assert sum([1, 2]) == 3\n\n\n", "");

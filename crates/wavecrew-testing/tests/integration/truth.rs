@@ -52,7 +52,7 @@ fn cheats_are_not_verified_and_honest_workers_are() {
     let work = || {
         while let Some(case) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Some(result) = hold(case) else { return };
-            if says_more() {
+            if is_verbose() {
                 println!("{:.1} s {}", result.seconds, described(&result));
             }
             held.lock().unwrap().push(result);
@@ -87,7 +87,7 @@ fn chosen() -> Vec<TestingCase> {
     SAMPLE.into_iter().flat_map(of).collect()
 }
 
-fn says_more() -> bool {
+fn is_verbose() -> bool {
     std::env::var_os("WAVECREW_TRUTH").is_some() || depth::is_full()
 }
 

@@ -1,9 +1,9 @@
-//! The plan as columns of waves with cards. Only what fits a screen is sent: the most telling cards of a few waves, and
-//! links to the rest.
+//! The plan as columns of waves with cards. Sends only what fits a screen: the most important cards of a few
+//! waves, and links to the rest.
 
 use super::meters::progress_bar;
 use super::svg::{count, round};
-use super::{paged, pager, sign};
+use super::{paged, pager, part, sign};
 use crate::shot::{Medium, Query, Shot, task_state};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ pub fn board(shot: &Shot<'_>) -> Markup {
     }
 }
 
-/// The waves around the one that runs, or from the page that was asked for.
+/// The waves around the running one, or those of the requested page.
 fn window(shot: &Shot<'_>) -> std::ops::RangeInclusive<u32> {
     let waves = shot.ledger.plan().waves();
     let most = if shot.medium == Medium::File { waves } else { WAVES };
@@ -54,7 +54,7 @@ fn window(shot: &Shot<'_>) -> std::ops::RangeInclusive<u32> {
             let page = u32::try_from(shot.query.page()).unwrap_or(u32::MAX);
             (page.min(waves.div_ceil(WAVES)).max(1) - 1) * WAVES + 1
         }
-        // A run that has ended is read from its beginning.
+        // A run that has ended is shown from its beginning.
         None if shot.medium == Medium::File || !shot.is_running() => 1,
         None => shot.ledger.wave.max(1).saturating_sub(2).max(1).min(last),
     };
@@ -126,7 +126,7 @@ fn overview(shot: &Shot<'_>) -> Markup {
         })
         .collect();
     let width = 1000.0 / count(groups.len());
-    html! {
+    let bars = html! {
         svg.overview viewBox="0 0 1000 30" preserveAspectRatio="none" aria-label="All waves" role="group" {
             @for (at, (first, [done, total])) in groups.iter().enumerate() {
                 @let tall = count(*done) / count((*total).max(1)) * 28.0;
@@ -138,6 +138,9 @@ fn overview(shot: &Shot<'_>) -> Markup {
                 }
             }
         }
+    };
+    html! {
+        div #overview { (part("overview", &bars)) }
         (pager(window(shot).start().div_ceil(WAVES) as usize, waves.div_ceil(WAVES as usize), |page| shot.query.link(|query| query.page = Some(page.to_string()))))
     }
 }
@@ -146,19 +149,19 @@ fn column(shot: &Shot<'_>, wave: u32) -> Markup {
     let counts = shot.ledger.wave_counts(wave);
     let tasks = telling(shot, shot.ledger.plan().wave_tasks(wave));
     let hidden = counts.total() - tasks.len();
-    html! {
-        section.wave aria-label={ "Wave " (wave) } {
-            h2 { "Wave " (wave) " " small { (counts.completed) " of " (counts.total()) } (progress_bar(&counts)) }
-            ol { @for task in tasks { li { (card(shot, task)) } } }
-            @if hidden > 0 {
-                @if shot.medium == Medium::File { span.more.soft { (hidden) " more" } }
-                @else { a.more href=(shot.query.link(|query| { query.wave = Some(wave.to_string()); query.page = None; })) { "All " (counts.total()) " tasks of wave " (wave) } }
-            }
+    let id = format!("wave-{wave}");
+    let content = html! {
+        h2 { "Wave " (wave) " " small { (counts.completed) " of " (counts.total()) } (progress_bar(&counts)) }
+        ol { @for task in tasks { li { (card(shot, task)) } } }
+        @if hidden > 0 {
+            @if shot.medium == Medium::File { span.more.soft { (hidden) " more" } }
+            @else { a.more href=(shot.query.link(|query| { query.wave = Some(wave.to_string()); query.page = None; })) { "All " (counts.total()) " tasks of wave " (wave) } }
         }
-    }
+    };
+    html! { section.wave id=(id) aria-label={ "Wave " (wave) } { (part(&id, &content)) } }
 }
 
-/// All tasks of a small column; of a large one, those that run, failed or wait first.
+/// All tasks of a small column; in a large one, running, failed and waiting tasks come first.
 fn telling(shot: &Shot<'_>, tasks: &[TaskIx]) -> Vec<TaskIx> {
     if tasks.len() <= CARDS {
         return tasks.to_vec();

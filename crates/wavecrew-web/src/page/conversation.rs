@@ -10,11 +10,11 @@ use wavecrew_core::sanitise::sanitise;
 use wavecrew_run::log_maker::LogMaker;
 use wavecrew_session::{LogReader, SessionDir};
 
-/// Rows that are kept: the last ones.
+/// How many rows are kept, counted from the end.
 const KEPT: usize = 400;
-/// A line without an end is given up at this length.
+/// An unfinished line is skipped beyond this length.
 const LONGEST: usize = 1 << 20;
-/// Bytes of a log that are read: the last ones.
+/// How many bytes of a log are read, counted from the end.
 const READ: u64 = 4 << 20;
 
 pub struct Conversation {
@@ -26,7 +26,7 @@ struct Lines {
     transcript: Option<Transcript>,
     rows: VecDeque<Row>,
     left_out: usize,
-    /// Bytes that were not read, and whether their last line goes on.
+    /// How many bytes were skipped, and whether the reading began within a line.
     skipped: u64,
     in_skipped_line: bool,
     rest: Vec<u8>,
@@ -50,10 +50,10 @@ impl Conversation {
         }
     }
 
-    /// Reads what was added.
+    /// Reads new output.
     pub fn catch_up(&mut self) {
         let lines = &mut self.lines;
-        // A log that cannot be read has no more rows than were read.
+        // If the log cannot be read, the rows that were read so far stay.
         let _: io::Result<()> = self.log.catch_up(&mut |chunk| {
             lines.add(chunk);
             Ok(())

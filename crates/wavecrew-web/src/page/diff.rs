@@ -6,7 +6,7 @@ use maud::{Markup, html};
 /// Bytes of a diff that are shown.
 const BYTES: usize = 120_000;
 
-/// A unified diff; what stands before it, such as the message of a commit, stays as it is.
+/// A unified diff. Text before it, such as the message of a commit, is shown unchanged.
 pub fn diff(text: &str) -> Markup {
     let text = plain(&shortened(text, BYTES));
     let (mut old, mut new, mut in_hunk) = (0, 0, false);
@@ -55,7 +55,7 @@ fn hunk(line: &str) -> Option<(u64, u64)> {
     Some((old, new))
 }
 
-/// Lines that name the files. Inside of a hunk only the next file ends it.
+/// Lines that name the files. Inside a hunk, only the line of the next file counts.
 fn is_heading(line: &str, in_hunk: bool) -> bool {
     let starts = |with: &[&str]| with.iter().any(|with| line.starts_with(with));
     starts(&["diff "]) || (!in_hunk && starts(&["--- ", "+++ "])) || line.starts_with("--- /dev/null")

@@ -44,7 +44,7 @@ pub fn evidence(shot: &Shot<'_>, task: TaskIx) -> Markup {
     }
 }
 
-/// What the check measured in this attempt, or else in the latest one before it.
+/// The measurement of this attempt, or else of the latest one before it.
 fn measured_run(shot: &Shot<'_>, id: &str, shown: u32, latest: u32) -> Option<Value> {
     let rounds = (1..=shown)
         .rev()
@@ -135,7 +135,7 @@ fn covered_file(shot: &Shot<'_>, file: &Value) -> Markup {
     }
 }
 
-/// A mutant that no test noticed, as the change it makes.
+/// A surviving mutant, shown as a diff.
 fn survivor(shot: &Shot<'_>, mutant: &Value) -> Markup {
     let (path, line) = (text(&mutant["file"]), mutant["line"].as_u64().unwrap_or(0));
     let description = mutant["description"].as_str().unwrap_or_default();
@@ -215,7 +215,7 @@ fn project_file(shot: &Shot<'_>, path: &str) -> Option<String> {
     inside(shot.project(), path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The beginning of a file below a folder; nothing that a name or a link leads out of it.
+/// The beginning of a file below a folder. Names and links that lead out of the folder are refused.
 fn inside(folder: &Path, path: &str) -> Option<Vec<u8>> {
     use std::io::Read;
     let relative = Path::new(path);

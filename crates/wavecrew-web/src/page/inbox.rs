@@ -1,4 +1,4 @@
-//! What waits for a person: questions of the run, and of the command that runs in this server.
+//! Open questions to the person: those of the run, and those of the command that this server belongs to.
 
 use super::diff::diff;
 use super::evidence::document;
@@ -63,7 +63,7 @@ fn waits(shot: &Shot<'_>) -> bool {
     latest.unwrap_or(false)
 }
 
-/// What the words of a run's choices mean.
+/// The labels of a run's choices.
 fn label(word: &str) -> String {
     match word {
         "retry" => "Try them again",
@@ -78,7 +78,7 @@ fn label(word: &str) -> String {
     .to_owned()
 }
 
-/// Questions of the command line that this server is part of: before a run, and after it.
+/// Questions of the command that this server belongs to, before and after a run.
 pub fn prompts(prompts: &[Prompt], medium: Medium) -> Markup {
     html! {
         @for prompt in prompts {

@@ -1,4 +1,5 @@
-//! Markdown of workers as HTML. Raw HTML is shown as text, links go to the web alone, and images are their descriptions.
+//! Markdown of workers as HTML. Raw HTML is shown as text, only web links are links, and images are replaced
+//! by their descriptions.
 
 use super::shortened;
 use maud::{Markup, PreEscaped, html};
@@ -37,7 +38,7 @@ fn open(out: &mut String, tag: &Tag<'_>) {
         Tag::Heading { level, .. } => out.push_str(&format!("<{}>", heading(*level))),
         Tag::BlockQuote(_) => out.push_str("<blockquote>"),
         Tag::CodeBlock(kind) => {
-            // The language is the worker's text, and nobody needs it.
+            // The language of the code block is text of the worker and is dropped.
             let (CodeBlockKind::Indented | CodeBlockKind::Fenced(_)) = kind;
             out.push_str("<pre tabindex=\"0\"><code>");
         }

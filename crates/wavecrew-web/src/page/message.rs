@@ -1,9 +1,9 @@
-//! Pages that say what happened and what to do.
+//! Pages with a message: what happened and what to do.
 
 use super::Frame;
 use maud::{Markup, html};
 
-/// A page about something that did not work.
+/// A page about an error.
 pub fn problem(title: &str, message: &str, help: &str) -> Markup {
     let frame = Frame {
         title,

@@ -1,4 +1,5 @@
-//! Figures of a run: progress, slots, time, tokens and cost against their budgets, verdicts, and what rounds measured.
+//! Figures of a run: progress, slots, time, tokens and cost against their budgets, verdicts, and the
+//! measurements of rounds.
 
 use super::svg::{bar, count, trend};
 use crate::shot::Shot;
@@ -45,7 +46,7 @@ pub fn progress_bar(counts: &Counts) -> Markup {
     bar(&label, &parts, count(counts.total()))
 }
 
-/// How long until everything may be done, from the mean time of a task and the slots.
+/// Estimates the remaining time from the mean time of a task and the slots.
 pub fn estimated_end(shot: &Shot<'_>, slots: usize) -> Option<Duration> {
     let ledger = shot.ledger;
     let left = ledger.counts().pending + ledger.counts().running;
@@ -170,7 +171,7 @@ fn read_meters(shot: &Shot<'_>) -> [Meter; 7] {
     ]
 }
 
-/// A time that goes on in the browser.
+/// A duration that keeps counting in the browser.
 fn since(now: Timestamp, used: Duration) -> Markup {
     let began = now.0.saturating_sub(u64::try_from(used.as_millis()).unwrap_or(0));
     html! { time data-since=(began) { (human(used)) } }
@@ -181,7 +182,7 @@ fn seconds(number: u64) -> f64 {
     number as f64
 }
 
-/// How many workers may run at a time, as the latest run says.
+/// How many workers may run at the same time in the latest run.
 pub fn slots(events: &[Event]) -> usize {
     let latest = events.iter().rev().find_map(|event| match event {
         Event::RunStarted { concurrency, .. } => Some(*concurrency),

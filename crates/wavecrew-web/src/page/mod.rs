@@ -1,4 +1,4 @@
-//! The pages: Markup from a [`Shot`]. Text of workers gets in through maud alone, which escapes it.
+//! The pages: Markup from a [`Shot`]. All text of workers passes through maud, which escapes it.
 
 pub mod board;
 pub mod conversation;
@@ -18,7 +18,7 @@ pub mod task;
 pub mod timeline;
 
 use crate::shot::clock;
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use wavecrew_core::sanitise::sanitise;
 
 /// The frame around a page.
@@ -65,7 +65,34 @@ impl Frame<'_> {
     }
 }
 
-/// A state in a pill, with a sign for those who do not see colours.
+const PART_BEGINS: &str = "<!--part ";
+const PART_NAMED: &str = "-->";
+const PART_ENDS: &str = "<!--end-->";
+
+/// The content of the element with this id, which the stream replaces alone if nothing around it changes. Text of workers
+/// cannot pass for the marks around it, because it is escaped.
+pub fn part(id: &str, content: &Markup) -> Markup {
+    html! { (PreEscaped(PART_BEGINS)) (id) (PreEscaped(PART_NAMED)) (content) (PreEscaped(PART_ENDS)) }
+}
+
+/// A fragment without the content of its parts, and the ids of the parts with their content and marks.
+pub fn split_parts(mut fragment: &str) -> (String, Vec<(&str, &str)>) {
+    let (mut around, mut parts) = (String::new(), Vec::new());
+    while let Some(begins) = fragment.find(PART_BEGINS) {
+        let rest = &fragment[begins..];
+        let (Some(named), Some(ends)) = (rest.find(PART_NAMED), rest.find(PART_ENDS)) else {
+            break;
+        };
+        let end = ends + PART_ENDS.len();
+        around.push_str(&fragment[..begins]);
+        parts.push((&rest[PART_BEGINS.len()..named], &rest[..end]));
+        fragment = &rest[end..];
+    }
+    around.push_str(fragment);
+    (around, parts)
+}
+
+/// A state as a coloured label, with a sign for readers who cannot distinguish the colours.
 pub fn badge(state: &str) -> Markup {
     html! { span class={ "badge is-" (state) } { span aria-hidden="true" { (sign(state)) } (state) } }
 }
@@ -82,7 +109,7 @@ pub fn sign(state: &str) -> &'static str {
     }
 }
 
-/// Text of workers on several lines, without what a terminal would obey.
+/// Text of workers on several lines, without control characters.
 pub fn plain(text: &str) -> String {
     sanitise(text.as_bytes())
 }
@@ -94,7 +121,7 @@ pub fn folded(id: &str, summary: &str, text: &str) -> Markup {
     }
 }
 
-/// At most `most` bytes of a text, with a note of what is missing.
+/// At most `most` bytes of a text, with a note of how much is missing.
 pub fn shortened(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= most {
         return text.into();
@@ -122,5 +149,36 @@ pub fn pager(page: usize, pages: usize, link: impl Fn(usize) -> String) -> Marku
                 @if page < pages { a href=(link(page + 1)) { "Next" } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_is_split_into_its_parts() {
+        let column = |id: &str, text: &str| html! { section id=(id) { (part(id, &html! { p { (text) } })) } };
+        let fragment = html! { h2 { "Plan" } (column("wave-1", "<!--part x-->")) (column("wave-2", "b")) };
+        let (around, parts) = split_parts(&fragment.0);
+        assert_eq!(
+            around,
+            "<h2>Plan</h2><section id=\"wave-1\"></section><section id=\"wave-2\"></section>"
+        );
+        let texts = ["&lt;!--part x--&gt;", "b"].map(|text| format!("<p>{text}</p>"));
+        assert_eq!(
+            parts,
+            [
+                (
+                    "wave-1",
+                    format!("<!--part wave-1-->{}<!--end-->", texts[0]).as_str()
+                ),
+                (
+                    "wave-2",
+                    format!("<!--part wave-2-->{}<!--end-->", texts[1]).as_str()
+                ),
+            ]
+        );
+        assert_eq!(split_parts("<p>a</p>"), ("<p>a</p>".to_owned(), Vec::new()));
     }
 }

@@ -1,4 +1,4 @@
-//! What a team said and decided beside its results: decisions of policies, discoveries, messages, wisdom.
+//! Everything besides the results: decisions of policies, discoveries, messages, wisdom.
 
 use super::{badge, markdown, plain, shortened};
 use crate::shot::Shot;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use wavecrew_core::view::one_line;
 use wavecrew_session::WisdomFile;
 
-/// Entries that are shown of each kind; the newest.
+/// How many of the newest entries of each kind are shown.
 const SHOWN: usize = 300;
 
 pub fn decisions(shot: &Shot<'_>) -> Markup {

@@ -1,4 +1,5 @@
-//! The page of a project: all sessions, newest first, what they cost per day, and the rate limits of their agents.
+//! The page of a project: all sessions, newest first, their cost per day, and the rate limits of their
+//! agents.
 
 use super::{Frame, badge, board, inbox, meters, paged, pager, svg};
 use crate::follow::lock;
@@ -266,7 +267,7 @@ fn days(all: &[Summary]) -> Markup {
     }
 }
 
-/// The agents of the sessions, and what their services allow now.
+/// The agents of the sessions, and the current rate limits of their services.
 fn agents(all: &[Summary]) -> Markup {
     let mut agents: BTreeMap<String, usize> = BTreeMap::new();
     let mut pools: BTreeMap<&str, Pool> = BTreeMap::new();

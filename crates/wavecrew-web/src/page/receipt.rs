@@ -106,7 +106,7 @@ fn rows(shot: &Shot<'_>, task: TaskIx) -> Vec<Row> {
     rows
 }
 
-/// Reports that a check did not accept.
+/// Reports that a check sent back.
 fn sent_back(shot: &Shot<'_>, task_ix: TaskIx) -> Vec<Row> {
     let id = shot.ledger.plan().id(task_ix);
     let back = shot.events.iter().filter_map(|event| match event {
@@ -119,7 +119,7 @@ fn sent_back(shot: &Shot<'_>, task_ix: TaskIx) -> Vec<Row> {
         _ => None,
     });
     back.map(|(attempt, turn, reason)| {
-        // A heading says less than the sentence below it.
+        // Skips headings: the sentence below says more.
         let mut lines = reason.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
         let first = lines.next().unwrap_or(reason);
         Row {
@@ -161,7 +161,7 @@ fn size(shot: &Shot<'_>, path: &str) -> String {
         .map_or_else(|_| String::new(), |meta| format!("({} bytes)", meta.len()))
 }
 
-/// Output columns: the claimed value beside the one that stands.
+/// Output columns: the claimed value beside the final one.
 fn outputs(shot: &Shot<'_>, task: TaskIx, verdict: &'static str) -> Vec<Row> {
     let ledger = shot.ledger;
     let (result, id) = (&ledger.task(task).result, ledger.plan().id(task));
@@ -192,7 +192,7 @@ fn exists(shot: &Shot<'_>, path: &str) -> bool {
     shot.dir.path().join(path).exists() || shot.project().join(path).exists()
 }
 
-/// The values of the report that the check got.
+/// The values of the report that was checked.
 fn claimed(shot: &Shot<'_>, id: &str) -> Map<String, Value> {
     let text = fs::read(shot.dir.checked_report(id)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()

@@ -101,7 +101,7 @@ pub fn head(shot: &Shot<'_>) -> Markup {
             p.panel.warn { (wavecrew_core::view::wait_line(name, pool, shot.now)) }
         }
         @if shot.state == "archived" && !shot.past {
-            p.panel.soft { "This session is archived: nothing continues it by itself. To work on it again: " code { "wavecrew resume " (shot.dir.id()) } }
+            p.panel.soft { "This session is archived: `resume` without a name skips it. To work on it again: " code { "wavecrew resume " (shot.dir.id()) } }
         }
         @if !shot.problems.is_empty() {
             section.panel.problem {

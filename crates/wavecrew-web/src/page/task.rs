@@ -1,4 +1,4 @@
-//! The page of a task: its state, what can be done to it, the receipt, the conversation, its attempts, its instruction.
+//! The page of a task: its state, actions, the receipt, the conversation, its attempts, its instruction.
 
 use super::conversation::Conversation;
 use super::run::action;
@@ -34,7 +34,7 @@ pub fn fragments(
         ),
         (
             "conversation",
-            html! { h2 { "Conversation" } (talk_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (tell(shot, task)) },
+            html! { h2 { "Conversation" } (conversation_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (message_form(shot, task)) },
         ),
         ("attempts", attempts(shot, task)),
         ("row", row(shot, task)),
@@ -106,7 +106,7 @@ fn head(shot: &Shot<'_>, task: TaskIx) -> Markup {
     }
 }
 
-fn talk_links(shot: &Shot<'_>, task: TaskIx) -> Markup {
+fn conversation_links(shot: &Shot<'_>, task: TaskIx) -> Markup {
     let (latest, shown) = (shot.ledger.task(task).attempts, shown_attempt(shot, task));
     html! {
         @if latest > 1 && shot.medium != Medium::File {
@@ -120,12 +120,12 @@ fn talk_links(shot: &Shot<'_>, task: TaskIx) -> Markup {
 }
 
 /// A message to the worker, while it runs.
-fn tell(shot: &Shot<'_>, task: TaskIx) -> Markup {
+fn message_form(shot: &Shot<'_>, task: TaskIx) -> Markup {
     let id = shot.ledger.plan().id(task);
     html! {
         @if shot.may_act() && shot.is_running() && task_state(shot.ledger.task(task)) == "running" {
             @if let Some(delivered) = latest_message(shot, id) {
-                p role="status" { @if delivered { "The worker has your message." } @else { "Your latest message was not delivered: no worker could read it. Send it again while one works." } }
+                p role="status" { @if delivered { "The worker has your message." } @else { "Your latest message was not delivered: no worker could read it. Send it again while a worker runs." } }
             }
             form.stack method="post" action={ (shot.run_link()) "/t/" (encode(id)) "/tell" } {
                 label { "Message to the worker" textarea #tell name="text" required {} }
@@ -314,7 +314,8 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
     }
 }
 
-/// Whether a form gives the text back as it is: what nobody can type stays as it is in the table.
+/// Whether a form returns the text unchanged. Text that a person cannot type is not editable and stays in the
+/// table.
 fn is_typed(text: &str) -> bool {
     !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
 }

@@ -25,7 +25,7 @@ struct Span<'a> {
     what: String,
 }
 
-/// Who is waited for, as the name of a class.
+/// The CSS class for the kind of wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum For {
     Service,
@@ -200,7 +200,7 @@ fn read_spans<'a>(shot: &Shot<'a>) -> Vec<Span<'a>> {
     spans
 }
 
-/// Waits for services and people. Questions have no time of their own: that of the event before counts.
+/// Waits for services and people. Questions have no time of their own, so they get that of the event before.
 fn read_waits(shot: &Shot<'_>) -> Vec<Wait> {
     let (mut waits, mut asked) = (Vec::new(), BTreeMap::new());
     let person = |(from, text): (Timestamp, String), to| Wait {
@@ -234,8 +234,8 @@ fn read_waits(shot: &Shot<'_>) -> Vec<Wait> {
     waits
 }
 
-/// Backwards from the attempt that ended last: each time to the one whose end let it start, because it was the last of a
-/// wave or gave its slot.
+/// The critical path, backwards from the attempt that ended last: each step goes to the attempt whose end
+/// allowed it to start, because it was the last of a wave or freed its slot.
 fn critical_path<'a>(spans: &[Span<'a>]) -> HashSet<(&'a str, u32)> {
     let mut by_end: Vec<&Span<'a>> = spans.iter().collect();
     by_end.sort_by_key(|span| span.to);

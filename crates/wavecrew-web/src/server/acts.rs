@@ -1,4 +1,4 @@
-//! What a person does in the browser: forms that become acts.
+//! Actions of a person in the browser: forms that become calls of [`Person`](crate::Person).
 
 use super::desk::Reply;
 use super::guard::page;
@@ -31,7 +31,7 @@ pub async fn answer_prompt(
 }
 
 fn answered_already() -> Response {
-    let message = "The question has an answer already, or is not asked any more.";
+    let message = "The question already has an answer, or is no longer open.";
     page(
         StatusCode::CONFLICT,
         &problem("Not counted", message, "look at the run to see what was decided"),

@@ -1,5 +1,5 @@
-//! Questions of the command line that a server is part of, put to the person in the browser: the plan before a run, and
-//! what should happen after it. Each can be answered once. Also what the command has to say, and that it has ended.
+//! Questions that the command of this server asks in the browser: about the plan before a run, and about the
+//! next step after it. Each can be answered once. Also notices of the command, and whether it has ended.
 
 use crate::follow::lock;
 use std::collections::HashMap;
@@ -12,11 +12,11 @@ pub struct Prompt {
     pub question: String,
     /// What the question is about, as text.
     pub context: String,
-    /// A prompt that nothing answers is a notice.
+    /// A prompt without answers is a notice.
     pub options: Vec<String>,
-    /// The option that is offered first.
+    /// The default option.
     pub default: usize,
-    /// Free text is an answer too; this is what it starts with.
+    /// Allows free text as an answer; this is the initial text.
     pub text: Option<String>,
 }
 
@@ -46,16 +46,16 @@ struct State {
     /// The session that the command line runs.
     session: Option<String>,
     closed: bool,
-    /// The command has ended: pages should say so.
+    /// The command has ended, and pages should show it.
     ended: bool,
     /// Pages that receive changes and do not know of the end.
     pages: usize,
-    /// A page was left by an answer; the next one has not begun to receive changes.
+    /// An answer leads to a new page, which does not receive changes yet.
     between_pages: bool,
 }
 
 impl Desk {
-    /// Asks, and waits for the answer. `None` when nobody can answer any more.
+    /// Asks, and waits for the answer. `None` if nobody can answer any longer.
     pub fn ask(&self, mut prompt: Prompt) -> Option<Reply> {
         let mut state = lock(&self.state);
         state.next += 1;
@@ -73,7 +73,8 @@ impl Desk {
         }
     }
 
-    /// Answers a question; false if it has an answer already, or the answer is none of its options.
+    /// Answers a question. Returns false if it already has an answer, or if the answer is not one of its
+    /// options.
     pub fn answer(&self, id: u64, reply: Reply) -> bool {
         let mut state = lock(&self.state);
         let Some(at) = state.open.iter().position(|prompt| prompt.id == id) else {
@@ -113,7 +114,7 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// A page is gone, or knows that the command has ended.
+    /// A page was closed, or shows that the command has ended.
     pub(crate) fn page_done(&self) {
         lock(&self.state).pages -= 1;
         self.changed.notify_all();
@@ -123,16 +124,16 @@ impl Desk {
         lock(&self.state).ended
     }
 
-    /// The command has ended: waits until every open page knows, but not longer than `patience`.
+    /// The command has ended: waits until every open page shows it, but not longer than `patience`.
     pub fn end(&self, patience: Duration) {
         let mut state = lock(&self.state);
         state.ended = true;
         let waits = |state: &mut State| state.pages > 0 || state.between_pages;
-        // Whoever does not know by then finds no server.
+        // Pages that do not show it by then find no server.
         let _ = self.changed.wait_timeout_while(state, patience, waits);
     }
 
-    /// What is shown: the questions that wait, and notices.
+    /// The open questions, and notices.
     pub fn open(&self) -> Vec<Prompt> {
         lock(&self.state).open.clone()
     }
@@ -146,7 +147,7 @@ impl Desk {
         lock(&self.state).session.clone()
     }
 
-    /// Nobody will answer any more.
+    /// From now on nobody answers.
     pub fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_all();

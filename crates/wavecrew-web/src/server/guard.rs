@@ -1,5 +1,5 @@
-//! Who may see and do what: the token in the link becomes a strict cookie, `Host` and `Origin` are checked, and every answer
-//! forbids scripts of others.
+//! Who may see and do what: the token in the link becomes a strict cookie, `Host` and `Origin` are checked,
+//! and every response forbids scripts of other origins.
 
 use super::App;
 use crate::page::message::problem;
@@ -16,11 +16,11 @@ use maud::Markup;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Nothing but our own script and style; forms and connections to this server alone.
+/// Only our own script and style; forms and connections only to this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Files that every page needs, also one that says why there is no page.
+/// Files that every page needs, error pages included.
 const PUBLIC: [&str; 3] = ["/style.css", "/script.js", "/icon.svg"];
 
 /// The secrets of a server's links.
@@ -28,7 +28,7 @@ const PUBLIC: [&str; 3] = ["/style.css", "/script.js", "/icon.svg"];
 pub struct Access {
     /// May do everything.
     pub full: String,
-    /// May look.
+    /// May only read.
     pub view: String,
 }
 
@@ -62,7 +62,7 @@ fn random() -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Compares in a time that does not depend on where they differ.
+/// Compares in constant time.
 fn same(one: &str, other: &str) -> bool {
     let differences = one
         .bytes()
@@ -110,14 +110,13 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
         .get(HOST)
         .and_then(|host| host.to_str().ok())
         .unwrap_or_default();
-    // With a certificate the browser has checked the name itself.
+    // With a certificate, the browser has already checked the name.
     if app.certificate.is_none() && !is_plain_host(host) {
         let help = format!(
             "open http://{}/ with the link that `wavecrew web` printed",
             app.address
         );
-        let message =
-            "This server answers to numbers and to `localhost` alone, so that no other site can pass for it.";
+        let message = "This server answers only to IP addresses and to `localhost`, so that no other site can impersonate it.";
         return Err(refuse(StatusCode::FORBIDDEN, "Wrong host", message, &help));
     }
     if PUBLIC.contains(&uri.path()) {
@@ -128,7 +127,7 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
             Some(_) => sign_in(app, uri, token),
             None => refuse(
                 StatusCode::UNAUTHORIZED,
-                "This link is not valid any more",
+                "This link is no longer valid",
                 "Its token is not the one of this server: it was started again, or the link is incomplete.",
                 "open the whole link that `wavecrew web` printed last",
             ),
@@ -164,13 +163,13 @@ fn check(app: &App, request: &Request) -> Result<Medium, Response> {
         Medium::ReadOnly | Medium::File => Err(refuse(
             StatusCode::FORBIDDEN,
             "This link is read-only",
-            "You can look at everything, and change nothing.",
+            "You can see everything, but change nothing.",
             "ask for the full link, or act on the command line",
         )),
     }
 }
 
-/// A name could be made to point here by anybody; a number cannot.
+/// Anybody can make a host name point here, but not an IP address.
 fn is_plain_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -185,7 +184,7 @@ fn token_of(uri: &Uri) -> Option<&str> {
     pairs.find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// The token goes from the address into a cookie that other sites cannot make the browser send.
+/// Moves the token from the address into a cookie that the browser does not send on requests of other sites.
 fn sign_in(app: &App, uri: &Uri, token: &str) -> Response {
     let rest: Vec<&str> = uri
         .query()

@@ -1,5 +1,6 @@
-//! Connections that end when the browser does not read: a reader that stalls costs the run nothing. With a certificate
-//! they are encrypted; the handshake is part of the connection, so that a slow one keeps nobody waiting.
+//! Connections that end when the browser does not read, so that a stalled browser does not slow the run. With
+//! a certificate they are encrypted; the handshake is part of the connection, so that a slow one does not
+//! block others.
 
 use axum::serve::Listener;
 use std::io;
@@ -55,7 +56,7 @@ trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 
 impl Wire {
-    /// The stream, once the handshake is over.
+    /// The stream, after the handshake.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Pin<&mut dyn Stream>>> {
         if let Self::Handshake(accept) = self {
             *self = Self::Tls(Box::new(ready!(Pin::new(accept).poll(context))?));
@@ -71,7 +72,7 @@ impl Wire {
 pub struct Connection {
     wire: Wire,
     patience: Duration,
-    /// Runs while a write waits.
+    /// The timer of a waiting write.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -133,7 +134,7 @@ pub fn reachable(address: SocketAddr) -> SocketAddr {
     if !address.ip().is_unspecified() {
         return address;
     }
-    // Nothing is sent: it only chooses the way to an address that nobody has.
+    // Sends nothing: connecting to an unused address only selects the network interface.
     let outward = UdpSocket::bind((address.ip(), 0)).and_then(|socket| {
         let nobody: (&str, u16) = if address.is_ipv4() {
             ("192.0.2.1", 9)

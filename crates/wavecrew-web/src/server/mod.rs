@@ -1,4 +1,5 @@
-//! The server: routes, and what each of them reads or does. One thread of its own; pages are rendered beside it.
+//! The server: routes, and what each of them reads or does. It has a thread of its own; pages are rendered on
+//! other threads.
 
 mod acts;
 pub mod desk;
@@ -56,13 +57,13 @@ pub enum ServerError {
     Start(#[from] io::Error),
 }
 
-/// What a server shows, and who does what the browser asks for.
+/// What a server shows, and who performs the actions of the browser.
 pub struct Server {
     pub project: PathBuf,
     pub person: Arc<dyn Person>,
     pub desk: Arc<Desk>,
     pub access: Access,
-    /// Without one the connection has no TLS.
+    /// Without a certificate, the connection has no TLS.
     pub certificate: Option<Certificate>,
 }
 
@@ -74,7 +75,7 @@ struct App {
     access: Access,
     address: SocketAddr,
     certificate: Option<Certificate>,
-    /// Cookies of a host are shared by its ports.
+    /// The port is part of the name, because all ports of a host share their cookies.
     cookie: String,
 }
 
@@ -88,14 +89,14 @@ impl App {
     }
 }
 
-/// A server that has its port and does not answer yet.
+/// A server that listens on its port but does not respond yet.
 pub struct Bound {
     listener: TcpListener,
     app: Arc<App>,
 }
 
 impl Server {
-    /// Takes the port; 0 is any free one.
+    /// Opens the port; 0 is any free one.
     pub fn bind(self, address: SocketAddr) -> Result<Bound, ServerError> {
         let listener = TcpListener::bind(address).map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => ServerError::PortTaken {
@@ -140,7 +141,7 @@ impl Bound {
         self.link_with(path, &self.app.access.full)
     }
 
-    /// The link for those who may only look.
+    /// The read-only link.
     pub fn read_only_link(&self, path: &str) -> String {
         self.link_with(path, &self.app.access.view)
     }
@@ -153,7 +154,7 @@ impl Bound {
         )
     }
 
-    /// Answers until the program ends.
+    /// Serves requests until the program ends.
     pub fn serve(self) -> Result<(), ServerError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -207,14 +208,14 @@ fn asset(kind: &'static str, text: &'static str) -> Response {
     ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response()
 }
 
-/// Renders beside the server's thread; what cannot be shown becomes a page that says what to do.
+/// Renders on another thread. An error becomes a page that explains what to do.
 async fn render(page_of: impl FnOnce() -> Result<Markup, SessionError> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(page_of).await {
         Ok(Ok(markup)) => page(StatusCode::OK, &markup),
         Ok(Err(error)) => unreadable(&error),
         Err(_) => {
             let help = "look at it with `wavecrew status` and `wavecrew show`, and report this as a defect";
-            let message = "The page could not be made.";
+            let message = "The page could not be created.";
             page(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 &problem("Something went wrong", message, help),
@@ -257,7 +258,8 @@ async fn project_stream(
         .into_response()
 }
 
-/// The session that the command line runs; before it starts, the project page, which goes there by itself.
+/// The session that the command runs; before it starts, the project page, which then goes to the session by
+/// itself.
 async fn current_run(State(app): State<Arc<App>>) -> Response {
     let target = match app.desk.session() {
         Some(id) => format!("/s/{}", encode(&id)),
@@ -306,7 +308,7 @@ async fn run_fragments(
         let parts = Shot::take(&followed, &query, medium, |shot| {
             run::fragments(shot, &app.desk.open())
         });
-        // The slider is in the reader's hand.
+        // The slider is not replaced, because the reader is dragging it.
         let parts = parts.into_iter().filter(|(id, _)| *id != "slider");
         Ok(parts
             .map(|(id, markup)| (id.to_owned(), Value::String(markup.0)))
@@ -345,7 +347,7 @@ async fn report_file(State(app): State<Arc<App>>, Path(id): Path<String>) -> Res
                     CONTENT_DISPOSITION,
                     format!("attachment; filename=\"{name}.html\""),
                 ),
-                // It is saved, not opened here.
+                // The browser saves the file and does not open it here.
                 (CONTENT_SECURITY_POLICY, "sandbox".to_owned()),
             ];
             (headers, html).into_response()

@@ -1,9 +1,10 @@
-//! Live pages: looks at the files of a session a few times a second, and sends the parts of the page that changed.
+//! Live pages: checks the files of a session a few times a second, and sends the parts of the page that
+//! changed.
 
 use super::App;
 use crate::follow::lock;
 use crate::page::conversation::Conversation;
-use crate::page::{project, run, task};
+use crate::page::{project, run, split_parts, task};
 use crate::shot::{Medium, Query, Shot};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{Stream, unfold};
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(40);
 /// A page that takes long to render is rendered less often.
 const SHARE: u32 = 3;
 
-/// What a stream is about.
+/// The page that a stream updates.
 pub enum Subject {
     Project,
     Run(String),
@@ -35,7 +36,7 @@ pub struct Follower {
     subject: Subject,
     query: Query,
     medium: Medium,
-    sent: HashMap<&'static str, String>,
+    sent: HashMap<String, String>,
     seen: Vec<(u64, Option<SystemTime>)>,
     conversation: Option<(u32, Conversation)>,
     /// Questions that were sent to the page.
@@ -104,7 +105,7 @@ impl Follower {
                 self.send("goto", format!("/s/{}", crate::shot::encode(&id)));
             }
         }
-        // The last state goes out before the end.
+        // The last state is sent before the end.
         let ends = self.app.desk.has_ended();
         let seen = self.stamps();
         self.wait = LOOK;
@@ -132,9 +133,15 @@ impl Follower {
         let Some(parts) = self.render() else { return };
         let mut changed = Map::new();
         for (id, markup) in parts {
-            if self.sent.get(id) != Some(&markup.0) {
+            let (around, inner) = split_parts(&markup.0);
+            let as_a_whole = self.is_new(id, &around);
+            if as_a_whole {
                 changed.insert(id.to_owned(), Value::String(markup.0.clone()));
-                self.sent.insert(id, markup.0);
+            }
+            for (id, content) in inner {
+                if self.is_new(id, content) && !as_a_whole {
+                    changed.insert(id.to_owned(), Value::String(content.to_owned()));
+                }
             }
         }
         if !changed.is_empty() {
@@ -142,7 +149,17 @@ impl Follower {
         }
     }
 
-    /// Tells the page of questions that it does not know, for a notification.
+    /// Whether this differs from what was sent for an element. From now on it counts as sent.
+    fn is_new(&mut self, id: &str, html: &str) -> bool {
+        match self.sent.get_mut(id) {
+            Some(sent) if sent == html => return false,
+            Some(sent) => html.clone_into(sent),
+            None => drop(self.sent.insert(id.to_owned(), html.to_owned())),
+        }
+        true
+    }
+
+    /// Sends new questions to the page, for a notification.
     fn send_questions(&mut self, open: Vec<String>) {
         for question in &open {
             if !self.asked.contains(question) {
@@ -209,7 +226,7 @@ impl Follower {
         };
         let id = match &self.subject {
             Subject::Project => {
-                // The list itself finds out what changed; it is asked once a second.
+                // The list detects changes itself; it is read once a second.
                 let second = SystemTime::UNIX_EPOCH
                     .elapsed()
                     .map_or(0, |since| since.as_secs());

@@ -18,7 +18,7 @@ pub fn of_project(project: &Path, new_link: bool) -> Result<Access, Failure> {
     }
     let access = Access::random().map_err(Failure::Output)?;
     if !new_link || file.as_deref().is_some_and(Path::exists) {
-        // A server without a saved link works all the same.
+        // A server also works without a saved link.
         drop(file.map(|file| write(&file, &access)));
     }
     Ok(access)
@@ -31,7 +31,7 @@ fn file_of(project: &Path) -> Option<PathBuf> {
     for byte in project.to_string_lossy().bytes() {
         name.push_str(&format!("{byte:02x}"));
     }
-    // Names of files are limited; the end of a path tells more than its beginning.
+    // File names have a maximum length; the end of a path is more distinctive than its beginning.
     let name = &name[name.len().saturating_sub(200)..];
     Some(state.join("web").join(format!("{name}.json")))
 }

@@ -22,12 +22,12 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// How long the last bytes have to leave this process.
 const FLUSH: Duration = Duration::from_millis(100);
 
-/// What the journal says of acts in the browser.
+/// How the journal names the browser as the place of an action.
 const VIA: &str = "browser";
 
 /// The desk of this process, once a command with `--web` has started.
 static DESK: OnceLock<Arc<Desk>> = OnceLock::new();
-/// What was done before there was a session to record it in.
+/// Actions before there was a session to record them in.
 static EARLY: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 /// Whether questions go to the browser.
@@ -50,7 +50,7 @@ pub fn choose(context: &str, prompt: &str, items: &[&str], default: usize) -> Op
     }
 }
 
-/// Where a person acts, if it is not the terminal.
+/// Where a person acts, other than at the terminal.
 pub fn via() -> Option<&'static str> {
     is_on().then_some(VIA)
 }
@@ -74,7 +74,7 @@ pub fn tell(title: &str, text: &str) {
     }
 }
 
-/// Has a text entered or edited in the browser. `None` when the person does not want to.
+/// Asks for a text in the browser. `None` if the person cancels.
 pub fn edit(prompt: &str, text: &str, leave: &str) -> Option<String> {
     let asked = Prompt {
         question: prompt.to_owned(),
@@ -103,7 +103,7 @@ pub fn show_session(dir: &SessionDir) -> Result<(), Failure> {
 }
 
 /// The command has ended: open pages show its last state, and why it failed if it did.
-pub fn farewell(failure: Option<&Failure>) {
+pub fn show_end(failure: Option<&Failure>) {
     let Some(desk) = DESK.get() else { return };
     if let Some(failure) = failure {
         let help = failure.help().map(|help| format!("\nWhat to do: {help}"));
@@ -170,7 +170,8 @@ pub fn bind(
     })
 }
 
-/// Opens the link in the person's browser. Without one, says so: the link is printed either way.
+/// Opens the link in the person's browser. Prints a message if there is none; the link is printed in any
+/// case.
 pub fn open_browser(link: &str) {
     let program = std::env::var("BROWSER")
         .ok()

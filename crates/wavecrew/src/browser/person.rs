@@ -1,4 +1,5 @@
-//! What a person does in the browser, done with the command line's own code, and journalled as done in the browser.
+//! Actions of a person in the browser, performed by the code of the command line and recorded in the journal
+//! as done in the browser.
 
 use super::VIA;
 use crate::exit::Failure;
@@ -80,7 +81,7 @@ impl CommandLine {
         let asked = questions::open(dir).filter(|asked| asked.id == question);
         let Some(asked) = asked else {
             return Err(refused(
-                "the question has an answer already, or is not asked any more",
+                "the question already has an answer, or is no longer open",
                 "look at the run to see what was decided",
             ));
         };
@@ -137,7 +138,7 @@ fn start(dir: &SessionDir, words: &[&str]) -> Result<String, Refusal> {
     let said = std::thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(stderr) = stderr {
-            // What it says at its start matters; the rest must not fill the pipe.
+            // Only its first output matters; the rest must not fill the pipe.
             let mut stderr = stderr;
             let _ = stderr.by_ref().take(64 << 10).read_to_end(&mut text);
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
@@ -180,7 +181,7 @@ fn project_of(dir: &SessionDir) -> &Path {
     dir.path().ancestors().nth(3).unwrap_or(dir.path())
 }
 
-/// Copies kept tests into the project; shows what the command says.
+/// Copies kept tests into the project; shows the output of the command.
 fn apply(dir: &SessionDir) -> Result<String, Refusal> {
     record(dir, "apply tests", None)?;
     let mut command = own_command(dir, &["testing", "--continue", dir.id(), "--apply", "-y"])?;
@@ -206,7 +207,8 @@ fn archive(dir: &SessionDir) -> Result<String, Refusal> {
     }
 }
 
-/// A table edit as if it were made in an editor. What is not a valid plan is refused before it is saved.
+/// A table edit, treated like one in an editor. An edit that makes the plan invalid is refused before it is
+/// saved.
 fn edit_row(
     dir: &SessionDir,
     task: &str,
@@ -225,7 +227,7 @@ fn edit_row(
     let cell = |(column, value): (String, String)| ChangedCell {
         id: task.to_owned(),
         column,
-        // Browsers send line ends of their own.
+        // Browsers send other line ends.
         value: value.replace("\r\n", "\n"),
     };
     let patch = Patch {
@@ -237,7 +239,7 @@ fn edit_row(
     let mut edited = Vec::new();
     plan.render(&mut edited, |_, _| None).expect("writing to memory");
     if runs {
-        // Before the table, so that the run knows whose edit it is.
+        // Recorded before the table is written, so that the run knows who made the edit.
         request(dir, "edit row", Some(task.to_owned()), Some(table_mark(&edited)))?;
     }
     atomic::write(&table, &edited).map_err(|error| refusal(&error.into()))?;
@@ -263,7 +265,7 @@ fn refusal(failure: &Failure) -> Refusal {
     refused(&failure.to_string(), failure.help().unwrap_or_default())
 }
 
-/// What a command said when it failed: its error and its help.
+/// The error and the help of a failed command.
 fn from_output(said: &str) -> Refusal {
     let of = |kind: &str| {
         said.lines()

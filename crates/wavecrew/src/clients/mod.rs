@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// The name of the server in every client.
 const NAME: &str = "wavecrew";
-/// How long a call may take. Clients end calls after a minute or so unless told otherwise; a table takes hours.
+/// How long a call may take. By default clients cancel calls after about a minute; a table takes hours.
 const TOOL_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 /// Codex starts servers without these unless they are named. Their values stay where they are.
 const HANDED_ON: [&str; 12] = [
@@ -146,7 +146,7 @@ impl Entry {
     }
 }
 
-/// opencode reads the first of these that is there.
+/// opencode reads the first of these that exists.
 fn opencode_settings() -> Result<PathBuf, Failure> {
     if let Some(file) = folder("OPENCODE_CONFIG") {
         return Ok(file);
@@ -164,7 +164,7 @@ fn opencode_settings() -> Result<PathBuf, Failure> {
     Ok(there.unwrap_or_else(|| folder.join(names[0])))
 }
 
-/// What a variable names, unless it is empty.
+/// The value of a variable, unless it is empty.
 pub fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable)
         .filter(|value| !value.is_empty())

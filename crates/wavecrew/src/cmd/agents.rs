@@ -201,7 +201,7 @@ fn features(features: Features) -> Vec<&'static str> {
     ["one-shot"].into_iter().chain(has).collect()
 }
 
-/// What `agents test` has done when nothing else is asked for.
+/// The task of `agents test` if no other is given.
 const TASK: &str = "Create the file hello.txt in the working folder. It holds one line with the word hello. Change \
                     nothing else.";
 
@@ -224,9 +224,9 @@ impl TestArgs {
         let agent = seen_from(&std::env::current_dir()?, &self.name);
         command.args(["run", "tasks.csv", "-y", "--agent", &agent]);
         let seconds = self.timeout.to_string();
-        // A rate limit is not waited for any longer than that.
+        // Does not wait longer for a rate limit.
         command.args(["--timeout", &seconds, "--max-time", &seconds]);
-        // Its events are not this command's answer.
+        // Its events are not the output of this command.
         let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
         let wrote = self.task.is_some() || folder.path().join("hello.txt").is_file();
         let works = ended.success() && wrote;

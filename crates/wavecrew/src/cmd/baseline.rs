@@ -1,5 +1,5 @@
-//! `__baseline`: runs a project's own tests before anything is written, for the run that started it. Ends with whoever holds
-//! the other end of its stdin, and leaves no process behind.
+//! `__baseline`: runs a project's own tests before anything is written, for the run that started it. Ends
+//! when its stdin is closed, and leaves no process behind.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
@@ -36,7 +36,7 @@ impl Args {
         terminate_when_stdin_closes();
         match Baseline::measure(&environment) {
             Ok(baseline) => {
-                // Before any worker costs time or money.
+                // Checked before any worker uses time or money.
                 if let Some((message, help)) = baseline.why_nothing_runs() {
                     environment.progress.end();
                     return Err(Failure::NotDone {

@@ -60,7 +60,7 @@ fn resume(id: &str) -> String {
     hint::command(&format!("resume {id}"))
 }
 
-/// Follows the signal for a session that no process runs. Returns the state it has then.
+/// Applies the signal to a session that no process runs. Returns the new state.
 fn set_idle_state(dir: &SessionDir, signal: ControlSignal) -> Result<&'static str, Failure> {
     if signal != ControlSignal::Cancel {
         return Err(Failure::with_help(

@@ -269,7 +269,7 @@ impl Args {
     }
 }
 
-/// Nothing to compare is no difference.
+/// If there is nothing to compare, there is no difference.
 fn nothing(global: &Global, error: &DiffError) -> Result<Exit, Failure> {
     if global.json {
         json::print_pretty(

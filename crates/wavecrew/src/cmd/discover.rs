@@ -1,4 +1,4 @@
-//! `wavecrew discover`: a worker puts something on the board for the workers beside and after it.
+//! `wavecrew discover`: a worker adds an entry to the board, for other workers now and later.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;

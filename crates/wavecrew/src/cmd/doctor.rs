@@ -85,9 +85,9 @@ impl Finding {
     }
 }
 
-/// Less free space than this does not last for a run with worktrees.
+/// The minimum free space for a run with worktrees.
 const LITTLE_SPACE: u64 = 2 << 30;
-/// Each worker takes a few descriptors.
+/// Each worker uses a few descriptors.
 const FEW_FILES: u64 = 1024;
 
 impl Args {
@@ -211,7 +211,8 @@ fn containment(area: &'static str, support: Support) -> Finding {
             "workers live in a PID namespace, which the kernel ends with the run",
         ),
         Ok(Containment::None) => {
-            let detail = "workers that hide may live on if wavecrew and its guardian are killed at once";
+            let detail =
+                "hidden processes of workers may survive if wavecrew and its guardian are killed at once";
             let help = "allow PID namespaces: run as root, or set kernel.unprivileged_userns_clone=1 and \
                  kernel.apparmor_restrict_unprivileged_userns=0 with sysctl";
             Finding::not(area, NAME, State::Less, detail, help)

@@ -1,4 +1,4 @@
-//! `wavecrew issues`: what is to be done in this project, for `planex` to plan and implement.
+//! `wavecrew issues`: the issues of this project, which `planex` plans and implements.
 
 use crate::clock;
 use crate::exit::{Exit, Failure};
@@ -168,7 +168,7 @@ impl AddArgs {
             (None, _) => {
                 return Err(Failure::with_help(
                     "the issue has no title",
-                    "say in one line what you want",
+                    "describe in one line what you want",
                 ));
             }
         };

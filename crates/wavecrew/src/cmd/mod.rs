@@ -129,8 +129,8 @@ verbs! {
 }
 
 impl Verb {
-    /// Whether the verb works on a project, which may be found above the current folder. The others work on the folder
-    /// itself, on what a run tells them, or on nothing.
+    /// Whether the verb works on a project, which may be found above the current folder. The others work on
+    /// the folder itself, on data from a run, or on nothing.
     fn is_about_project(&self) -> bool {
         !matches!(
             self,
@@ -184,7 +184,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The whole command line, with its help.
 pub fn command() -> clap::Command {
-    // What only one team has is in the long help alone.
+    // Flags of a single team appear only in the long help.
     let long_help_of_teams = |arg: clap::Arg| {
         let of_team = arg
             .get_help_heading()

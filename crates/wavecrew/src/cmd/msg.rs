@@ -1,4 +1,4 @@
-//! `wavecrew msg`: a worker says something to the coordinator, or sets state that its role owns.
+//! `wavecrew msg`: a worker sends a message to the coordinator, or sets state that its role owns.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;

@@ -1,5 +1,5 @@
-//! `wavecrew __offline`: writes tests for some files without any agent. For benches and for looking closer; people use the
-//! agent `offline`.
+//! `wavecrew __offline`: writes tests for some files without any agent. For benchmarks and debugging; people
+//! use the agent `offline`.
 
 use crate::clock::LONGEST_SECONDS;
 use crate::exit::{Exit, Failure};

@@ -21,7 +21,7 @@ fn task(id: &str) -> Result<RoleTask, String> {
     let copy = env::current_dir().map_err(|error| format!("there is no working folder: {error}"))?;
     let identity = Identity::from_env().map_err(|error| error.to_string())?;
     let side = WorkerCommands::open(identity).map_err(|error| error.to_string())?;
-    // The board is for others: an entry that is refused stops nothing.
+    // The board is for others, so a refused entry does not stop the task.
     let discover = move |kind: &str, fields: Map<String, Value>| drop(side.discover(kind, fields));
     let session = PathBuf::from(variable("WAVECREW_SESSION_DIR"));
     let role = variable("WAVECREW_ROLE");

@@ -32,7 +32,7 @@ pub struct Args {
         conflicts_with = "json"
     )]
     graph: Option<Graph>,
-    // The same words as `run` takes; of these only the agents change a plan.
+    // The same arguments as those of `run`; of these, only the agents change a plan.
     #[command(flatten)]
     flags: RunFlags,
 }
@@ -52,7 +52,7 @@ impl Args {
         let config = Config::load(&std::env::current_dir().map_err(Failure::Output)?)?;
         let mut target = self.target.read(global.quiet)?;
         let agent = self.flags.agent.as_deref().map(agent_choice::from_project);
-        // A plan can be shown where no agent is installed.
+        // A plan can be shown even if no agent is installed.
         if let Ok(chosen) =
             agent_choice::choose(&target.team, &config, agent.as_deref(), &self.flags.role_agent)
         {
@@ -92,7 +92,7 @@ impl Args {
             }
         }
         out.flush()?;
-        // The process ends here: giving back a large plan piece by piece is work for nobody.
+        // The process ends here, so freeing a large plan would only cost time.
         std::mem::forget(plan);
         Ok(Exit::Done)
     }

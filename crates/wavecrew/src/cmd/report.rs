@@ -1,4 +1,4 @@
-//! `wavecrew report`: a worker hands in its result.
+//! `wavecrew report`: a worker reports its result.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
@@ -35,7 +35,7 @@ impl Args {
             return Ok(self.body.clone());
         }
         let mut body = Vec::new();
-        // One byte more than is taken, so that the reader can say that it is too long.
+        // One byte more than is allowed, so that a report that is too long is detected.
         let most = MAX_REPORT_BYTES as u64 + 1;
         let read = stdin().lock().take(most).read_to_end(&mut body);
         read.map_err(|error| Failure::input(format!("standard input cannot be read: {error}")))?;

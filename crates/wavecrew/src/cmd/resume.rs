@@ -8,7 +8,7 @@ use crate::{hint, json, session_view};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a running process may take to follow.
+/// How long a running process may take to obey.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Continue a session that stopped, or unpause a running one

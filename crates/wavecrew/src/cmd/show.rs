@@ -1,4 +1,4 @@
-//! `wavecrew show`: a session's report, from what its journal says now.
+//! `wavecrew show`: a session's report, from the current journal.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;

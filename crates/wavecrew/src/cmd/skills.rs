@@ -1,4 +1,5 @@
-//! `skills install` and `skills uninstall`: short files that tell a client's model how to call for our teams.
+//! `skills install` and `skills uninstall`: short files that explain to a client's model how to use our
+//! teams.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;

@@ -1,4 +1,4 @@
-//! `wavecrew teams`: which teams there are, and what one of them is made of.
+//! `wavecrew teams`: lists the teams, or shows the parts of one.
 
 use crate::exit::{Exit, Failure};
 use crate::find_team::{self, FOLDER, own_teams};

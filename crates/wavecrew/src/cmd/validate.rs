@@ -1,4 +1,4 @@
-//! `wavecrew validate TASKS.csv`: says all that is wrong with a table, and writes nothing.
+//! `wavecrew validate TASKS.csv`: reports all problems of a table, and writes nothing.
 
 use crate::csv_file::CsvFile;
 use crate::exit::{Exit, Failure};
@@ -51,7 +51,7 @@ impl Args {
                 let verdict =
                     json!({"valid": false, "team": team.name, "problems": problems, "warnings": []});
                 json::print(verdict)?;
-                // The document says it all: no error follows it.
+                // The document contains everything, so no error follows it.
                 Ok(Exit::BadInput)
             }
             Err(problems) => {

@@ -1,4 +1,4 @@
-//! `wavecrew watch`: follows a run in another process, on its journal, with the same screen that `run` has.
+//! `wavecrew watch`: follows the journal of a run in another process, with the same screen as `run`.
 
 use crate::clock;
 use crate::exit::{Exit, Failure};
@@ -17,7 +17,7 @@ use wavecrew_run::event_loop::Running;
 use wavecrew_session::{SessionDir, SessionInfo, end_of_log};
 
 const LOOK: Duration = Duration::from_millis(300);
-/// Bytes of a log that are looked at for its last line.
+/// Bytes of a log that are read to find its last line.
 const TAIL: u64 = 4 << 10;
 
 /// Follow a session until its run ends
@@ -70,7 +70,7 @@ fn follow(
     let journal = dir.journal_file();
     let mut len = None;
     loop {
-        // Looked at before the journal: what was recorded until the end is in it.
+        // Checked before the journal is read, so that everything until the end is in it.
         let runs = dir.holder()?.is_some();
         let began = Instant::now();
         let now = fs::metadata(&journal).map(|meta| meta.len()).ok();

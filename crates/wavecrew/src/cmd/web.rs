@@ -99,7 +99,7 @@ impl Args {
     }
 }
 
-/// Whether others can read what the server and the browser say to each other.
+/// Whether others can read the connection between server and browser.
 fn needs_warning(listen: IpAddr, has_tls: bool) -> bool {
     is_reachable_by_others(listen) && !has_tls
 }

@@ -1,4 +1,4 @@
-//! `wavecrew wisdom`: a worker writes down what matters beyond its task.
+//! `wavecrew wisdom`: a worker records a lesson for later workers.
 
 use crate::exit::{Exit, Failure};
 use crate::global::Global;

@@ -152,7 +152,7 @@ fn line(news: &HostNews) -> String {
         HostNews::LinkDown => "NATS does not answer; waiting for it".to_owned(),
         HostNews::LinkUp => "NATS answers again".to_owned(),
         HostNews::Draining => {
-            "Stopping: workers that run may finish. Press Ctrl-C again to end them.".to_owned()
+            "Stopping: running workers may finish. Press Ctrl-C again to end them.".to_owned()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `wavecrew workers`: the machines that lend their processors to runs.
+//! `wavecrew workers`: the machines that run workers of other machines.
 
 use crate::config::Config;
 use crate::exit::{Exit, Failure};

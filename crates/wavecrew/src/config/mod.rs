@@ -1,4 +1,4 @@
-//! `wavecrew.toml`: a project's settings. Refuses what it does not know, naming every mistake with its line.
+//! `wavecrew.toml`: a project's settings. Refuses unknown settings and reports every mistake with its line.
 
 mod remote;
 mod sandbox;
@@ -27,7 +27,7 @@ pub const FILE: &str = "wavecrew.toml";
 /// What `wavecrew init` writes: every setting, with its default.
 pub const TEMPLATE: &str = include_str!("../../templates/wavecrew.toml");
 
-/// What the file says; what it leaves open is `None`.
+/// The settings of the file; missing ones are `None`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Config {
     /// The agent of every role that has none of its own.
@@ -35,7 +35,7 @@ pub struct Config {
     pub role_agents: BTreeMap<String, String>,
     /// Workers at the same time.
     pub concurrency: Option<u32>,
-    /// Attempts at a task whose worker broke down.
+    /// Attempts at a task whose worker crashes or times out.
     pub attempts: Option<u32>,
     pub limits: ConfigLimits,
     pub spending: Spending,
@@ -83,7 +83,7 @@ pub struct ConfigLimits {
 }
 
 impl Config {
-    /// Reads the project's file; without one, everything is left open.
+    /// Reads the project's file; without one, every setting is missing.
     pub fn load(project: &Path) -> Result<Self, Failure> {
         let mut config = Self::read_file(project)?;
         sandbox::apply_variable(&mut config.sandbox)?;

@@ -37,7 +37,7 @@ pub enum JournalFlag {
     Nats,
 }
 
-/// What the file says about other machines.
+/// The file's settings for other machines.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RemoteConfig {
     pub connection: ConnectionSettings,
@@ -47,7 +47,7 @@ pub struct RemoteConfig {
     pub place: Option<Where>,
     /// Variables of this environment that workers get on other machines.
     pub env: Vec<String>,
-    /// Patterns of ignored files that travel.
+    /// Patterns of ignored files that are sent.
     pub include: Vec<String>,
     pub lease_seconds: Option<u32>,
     /// Where journals of new sessions are written.
@@ -128,7 +128,7 @@ fn rule(table: &DeTable<'_>, span: std::ops::Range<usize>, reader: &mut Reader<'
         (None, Some(_)) => rule.place = Where::Remote,
         (None, None) => reader.problem(
             span,
-            "a [[place]] says nowhere where its workers run".into(),
+            "a [[place]] does not set where its workers run".into(),
             Some("add on = \"remote\", or a label".into()),
         ),
     }

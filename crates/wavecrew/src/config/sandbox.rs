@@ -18,10 +18,10 @@ const KEYS: [&str; 8] = [
     "ports",
 ];
 
-/// With `require` it wins over the project's settings, which may come from somebody else.
+/// With `require` it overrides the project's settings, which may come from somebody else.
 const VARIABLE: &str = "WAVECREW_SANDBOX";
 
-/// Follows the variable of the person who runs the program.
+/// Applies the variable of the person who runs the program.
 pub(super) fn apply_variable(settings: &mut SandboxSettings) -> Result<(), Failure> {
     let value = std::env::var(VARIABLE).unwrap_or_default();
     match value.as_str() {
@@ -37,7 +37,7 @@ pub(super) fn apply_variable(settings: &mut SandboxSettings) -> Result<(), Failu
     Ok(())
 }
 
-/// Reads `sandbox = "off"`, or a table whose `mode` says the same.
+/// Reads `sandbox = "off"`, or a table with the key `mode`.
 pub(super) fn read(value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> SandboxSettings {
     let mut settings = SandboxSettings::default();
     match value.get_ref() {

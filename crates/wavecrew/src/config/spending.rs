@@ -25,12 +25,12 @@ const LISTED: [(&str, f64, f64, f64); 13] = [
     ("gpt-5.5", 5.0, 0.5, 30.0),
 ];
 
-/// What the file says about spending; what it leaves open is none.
+/// The file's settings for spending; missing ones are `None`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spending {
     pub budget: Budget,
     pub expected: ExpectedUsage,
-    /// The user's own, which go before the listed ones.
+    /// The user's own prices, which override the built-in ones.
     prices: BTreeMap<String, Price>,
 }
 

@@ -1,16 +1,16 @@
-//! `[verify]`: the commands that build and test the project, in place of those that its files tell.
+//! `[verify]`: the commands that build and test the project, in place of those detected from its files.
 
 use super::Reader;
 use std::time::Duration;
 use toml::de::DeTable;
 use wavecrew_measure::verify::CommandSettings;
 
-/// How long one command may take unless the file says otherwise.
+/// How long one command may take by default.
 const LIMIT: Duration = Duration::from_mins(30);
-/// How long a comparison of behaviour may take unless the file says otherwise. Small changes take a tenth.
+/// How long a comparison of behaviour may take by default. Small changes take a tenth.
 const BEHAVIOUR: Duration = Duration::from_secs(20);
 
-/// What the file says about verifying code; what it leaves open is found out.
+/// The file's settings for verifying code; missing commands are detected.
 #[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
 pub struct Verify {
     /// Run before the build, in every fresh copy of the project
@@ -47,7 +47,7 @@ impl Verify {
         (!time.is_zero()).then_some(time)
     }
 
-    /// The words that hand it on to another process of this program.
+    /// The arguments that pass the settings on to another process of this program.
     pub fn words(&self) -> Vec<String> {
         let seconds = self.limit_seconds.map(|seconds| seconds.to_string());
         let behaviour = self.behaviour_seconds.map(|seconds| seconds.to_string());
@@ -58,7 +58,7 @@ impl Verify {
             ("limit-seconds", &seconds),
             ("behaviour-seconds", &behaviour),
         ];
-        // In one word: a command may begin with a dash.
+        // As one argument, because a command may begin with a dash.
         let word = |(name, value): (&str, &Option<String>)| Some(format!("--{name}={}", value.as_ref()?));
         given.into_iter().filter_map(word).collect()
     }

@@ -1,10 +1,10 @@
-//! Tables as spreadsheets export them: UTF-16, or separated by semicolons or tabs. Converts what has one meaning and names
-//! what has not.
+//! Tables as spreadsheets export them: UTF-16, or separated by semicolons or tabs. Converts tables with one
+//! possible meaning, and reports ambiguous ones.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
 
-/// Enough to see how the header is written.
+/// Enough to detect the format of the header.
 const HEAD: u64 = 64 << 10;
 
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub enum ConvertError {
     Looks { like: &'static str, help: &'static str },
 }
 
-/// The table as UTF-8 with commas; `None` when it is that already.
+/// The table as UTF-8 with commas; `None` if it already is.
 pub fn convert(mut file: &File) -> Result<Option<String>, ConvertError> {
     let mut bytes = Vec::new();
     file.take(HEAD)

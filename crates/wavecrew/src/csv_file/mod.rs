@@ -23,7 +23,7 @@ pub struct CsvFile {
 
 enum Source {
     File(File),
-    /// The table in UTF-8 with commas, for one that was written otherwise.
+    /// The table converted to UTF-8 with commas, if it had another format.
     Converted(String),
 }
 
@@ -86,7 +86,7 @@ impl CsvFile {
         self.path.display().to_string()
     }
 
-    /// The text of some lines, as far as it can be read again: a pipe cannot.
+    /// The text of some lines, if the file can be read again; a pipe cannot.
     pub fn lines(&self, numbers: &[u32]) -> BTreeMap<u32, String> {
         let mut reader: Box<dyn BufRead> = match &self.source {
             Source::Converted(text) => Box::new(text.as_bytes()),
@@ -108,7 +108,7 @@ impl CsvFile {
     }
 }
 
-/// The next line without its end, cut when it is long; empty when nobody wants it.
+/// The next line without its end, cut when it is long; empty if it is not requested.
 fn read_line(reader: &mut impl BufRead, keep: bool) -> io::Result<Option<String>> {
     let mut text = Vec::new();
     let read = if keep {
@@ -129,7 +129,7 @@ fn read_line(reader: &mut impl BufRead, keep: bool) -> io::Result<Option<String>
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// The system's words without its error number.
+/// The system's error text without the error number.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {

@@ -1,4 +1,4 @@
-//! The end of a testing session and what comes after it: tests into the project, or higher targets.
+//! The end of a testing session, and the steps after it: copying tests into the project, raising targets.
 
 use super::testing;
 use crate::exit::{Exit, Failure};

@@ -12,8 +12,8 @@ pub fn head(project: &Path) -> Option<String> {
     (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
-/// Why results made on `base` no longer stand: its commit is not below what is checked out. Commits on top of it,
-/// by the workers or by a person, take nothing away from them.
+/// Why results made on `base` no longer stand: its commit is not an ancestor of the checked-out one. Commits
+/// on top of it, by workers or by a person, do not matter.
 pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
     let (base, now) = (base?, head(project)?);
     if base == now {

@@ -1,4 +1,4 @@
-//! Completes the records of what was built with the commits that came of it, once they are merged.
+//! Completes the build records with their commits, once these are merged.
 
 use serde_json::Value;
 use std::fs;
@@ -6,8 +6,8 @@ use wavecrew_core::claim::owed_paths;
 use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_session::{SessionDir, SessionError, atomic};
 
-/// Notes the commit of each merged task in the record that the run owes for it. Looks at the ledger alone, so that a run
-/// which was cut off is caught up with when it is continued.
+/// Adds the commit of each merged task to its record. Uses only the ledger, so that continuing an interrupted
+/// run completes the missing records.
 pub fn record_commits(dir: &SessionDir, ledger: &Ledger) -> Result<(), SessionError> {
     let plan = ledger.plan();
     for task in plan.tasks() {

@@ -29,7 +29,7 @@ impl Launch<'_> {
             .position(|(choice, _)| *choice == Choice::Team(Completion::Keep));
         let labels: Vec<&str> = choices.iter().map(|(_, label)| *label).collect();
         let asked = "What should happen to the session?";
-        // Who goes back from a question about details chooses again.
+        // A person who goes back from a question about details chooses again.
         while let Some(chosen) = choose(asked, &labels, keep.unwrap_or(0)) {
             if let Some(exit) = self.complete(dir, ledger, exit, scope.as_ref(), choices[chosen].0)? {
                 return Ok(exit);
@@ -112,7 +112,7 @@ impl Launch<'_> {
     }
 }
 
-/// What the team offers, and what every session with kept tests does.
+/// The choices of the team, and those of every session with kept tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Choice {
     Team(Completion),
@@ -125,11 +125,11 @@ fn higher(ledger: &Ledger, scope: Option<&Scope>) -> String {
     let layers = plan.tasks().map(|task| plan.cell(task, "layer"));
     let layer = layers.filter(|layer| !layer.is_empty()).min().unwrap_or("L1");
     let target = scope.and_then(|scope| scope.target(layer)).unwrap_or(80.0);
-    // Half of what is missing.
+    // Half of the missing coverage.
     format!("{layer}={}", (f64::midpoint(target, 100.0)).ceil())
 }
 
-/// What of the team's offers makes sense now, with the words for it.
+/// The team's choices that make sense now, with their labels.
 fn choices(ledger: &Ledger, exit: Exit, measured: bool) -> Vec<(Choice, &'static str)> {
     let counts = ledger.counts();
     let over = matches!(exit, Exit::Done | Exit::TasksFailed);

@@ -1,4 +1,4 @@
-//! A team made the table, not the person: it is shown, and the person says what becomes of it.
+//! Shows a table that a team made, and asks the person what to do with it.
 
 use crate::csv_file::CsvFile;
 use crate::exit::Failure;
@@ -14,7 +14,7 @@ use wavecrew_core::plan::Problem;
 /// Columns of a plan in the browser, where wide text scrolls.
 const PAGE_WIDTH: usize = 160;
 
-/// The target that is to be run, as it is or as the person wants it. `with_pipeline` gives it another pipeline.
+/// The target to run, unchanged or as the person changed it. `with_pipeline` gives it another pipeline.
 pub fn confirm(
     mut target: Target,
     with_pipeline: impl Fn(&str) -> Result<Target, Failure>,
@@ -59,7 +59,7 @@ pub fn confirm(
     }
 }
 
-/// Nothing that changed was found: that everything is taken instead is the person's choice.
+/// No change was found: the person decides whether to use the whole project instead.
 fn question(target: &Target) -> &'static str {
     let testing = target.testing.as_ref();
     if testing.is_some_and(|prepared| prepared.found.is_fallback()) {
@@ -140,12 +140,12 @@ fn edited_in_browser(file: &Path, text: &str) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Runs the person's editor; says so when it fails.
+/// Runs the person's editor; prints a message if it fails.
 fn opened_in_editor(file: &Path) -> bool {
     let editor = env::var("VISUAL")
         .or_else(|_| env::var("EDITOR"))
         .unwrap_or_else(|_| "vi".to_owned());
-    // Editors are often given with words of their own.
+    // The editor's command often has arguments of its own.
     let edited = Command::new("sh")
         .arg("-c")
         .arg(format!("{editor} \"$1\""))
@@ -160,7 +160,7 @@ fn opened_in_editor(file: &Path) -> bool {
     edited
 }
 
-/// Starts a line that says what is wrong with the row below it.
+/// The beginning of a line with the problem of the row below it.
 const COMMENT: &str = "#wavecrew: ";
 
 fn with_comments(table: &str, problems: &[Problem]) -> String {

@@ -19,7 +19,7 @@ use wavecrew_run::event_loop::{Asker, DriveError, Driver, RunContext};
 use wavecrew_run::questions as folder_questions;
 use wavecrew_run::session::OpenSession;
 
-/// What follows a run.
+/// The steps after a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AtEnd {
     #[default]
@@ -35,8 +35,8 @@ impl AtEnd {
 }
 
 impl Launch<'_> {
-    /// Runs the session to its end and returns the program's exit code. At the end a person is asked what becomes of a
-    /// team's session, unless that is known.
+    /// Runs the session to its end and returns the program's exit code. At the end, asks the person what to
+    /// do with a team's session, unless that is already decided.
     pub(super) fn drive(&self, session: OpenSession, engine: Engine, at_end: AtEnd) -> Result<Exit, Failure> {
         let Self {
             config,
@@ -118,7 +118,8 @@ pub fn own_commands() -> Result<(GuardianCommand, Vec<String>), Failure> {
 /// The hidden command that checks claims.
 pub const CHECK_COMMAND: &str = "__check";
 
-/// The command line that checks claims. It gets the settings of the start: workers may write into the file.
+/// The command line that checks claims. It gets the settings from the start of the run, because workers may
+/// change the file.
 fn check_command(config: &Config) -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe().map_err(Failure::Output)?;
     let mut words = vec![program.to_string_lossy().into_owned(), CHECK_COMMAND.to_owned()];

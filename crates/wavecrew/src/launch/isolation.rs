@@ -1,4 +1,5 @@
-//! Whether workers get their own git worktrees: as the person chose, else as their roles say, if the project is a repository.
+//! Whether workers get their own git worktrees: by the person's choice, else by their roles, if the project
+//! is a repository.
 
 use crate::exit::Failure;
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub fn save(info: &mut SessionInfo, flag: Option<IsolationFlag>) {
     }
 }
 
-/// What the session was begun with.
+/// The choice at the start of the session.
 pub fn saved(info: &SessionInfo) -> Option<IsolationFlag> {
     let word = info.extra.get(FIELD).and_then(Value::as_str)?;
     [IsolationFlag::None, IsolationFlag::Worktree]

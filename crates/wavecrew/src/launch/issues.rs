@@ -1,5 +1,5 @@
-//! Files the issues of a run that begins, and closes those whose work is merged. Closing looks at the ledger alone, so that
-//! a run which was cut off is caught up with when it is continued.
+//! Files the issues of a run that begins, and closes those whose work is merged. Closing uses only the
+//! ledger, so that continuing an interrupted run closes the remaining issues.
 
 use crate::clock;
 use crate::exit::Failure;
@@ -15,7 +15,7 @@ use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, Team};
 use wavecrew_session::IssueStore;
 
-/// Puts issues that are new into the store. Where another process got the id of one first, the table is told the new one.
+/// Adds new issues to the store. If another process used an id first, the table gets the new id.
 pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {
     let store = IssueStore::new(project);
     match std::mem::take(&mut target.new_issues) {
@@ -38,7 +38,7 @@ pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {
     }
 }
 
-/// The table with other ids of issues, wherever they stand in it.
+/// The table with replaced ids of issues, in all places.
 fn rename(plan: &Plan, team: &Team, ids: &[(&str, &str)]) -> Result<Plan, Failure> {
     let told = |cell: &str| {
         // In two steps: a new id may be the old one of another.
@@ -109,7 +109,7 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
             commit.chars().take(10).collect::<String>()
         )),
         Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused) => None,
-        // Everybody worked in the project itself.
+        // Without worktrees, all workers worked in the project itself.
         None => Some("done".to_owned()),
     }
 }

@@ -31,7 +31,7 @@ pub fn ask(dir: &SessionDir, question: &Question) -> GivenAnswer {
         | QuestionKind::Approval { .. }) => {
             let mut choices = kind.choices();
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label).collect();
-            // Enter picks the most cautious answer, which is the last.
+            // Enter selects the most cautious answer, which is the last.
             let chosen = choose(asked, &labels, labels.len() - 1);
             chosen.map(|at| choices.swap_remove(at).answer)
         }

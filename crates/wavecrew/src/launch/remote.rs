@@ -36,7 +36,7 @@ pub enum PlaceFlag {
     Local,
     /// On other machines
     Remote,
-    /// On another machine if one has room, else here
+    /// On another machine if one has a free slot, else here
     Any,
 }
 

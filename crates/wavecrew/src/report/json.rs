@@ -106,7 +106,7 @@ impl Screen for Json {
     }
 }
 
-/// Counts as every JSON of the program has them.
+/// Counts in the form that all JSON output uses.
 pub fn counts(counts: &Counts) -> Value {
     json!({
         "pending": counts.pending, "running": counts.running, "completed": counts.completed,
@@ -114,7 +114,7 @@ pub fn counts(counts: &Counts) -> Value {
     })
 }
 
-/// What was used, as every JSON of the program has it.
+/// Usage in the form that all JSON output uses.
 pub fn usage(totals: &Totals) -> Value {
     let Totals {
         spent,

@@ -11,7 +11,7 @@ use wavecrew_run::event_loop::{Reporter, Running};
 use wavecrew_session::{SessionDir, SessionInfo};
 
 pub struct Lines {
-    /// Written out at every tick, so that ten thousand quick tasks do not make as many writes.
+    /// Flushed at every tick, so that ten thousand quick tasks do not cause ten thousand writes.
     out: BufWriter<Box<dyn Write>>,
     session: String,
     least: Weight,

@@ -1,5 +1,5 @@
-//! What a run shows while it runs and when it ends: lines, a live view, or JSON. Never fails a run: what cannot be written
-//! is lost.
+//! What a run shows while it runs and when it ends: lines, a live view, or JSON. Never fails a run: output
+//! that cannot be written is lost.
 
 pub mod colour;
 mod event_lines;
@@ -20,12 +20,12 @@ use wavecrew_core::event::RunOutcome;
 use wavecrew_run::event_loop::Reporter;
 use wavecrew_session::{SessionDir, SessionInfo};
 
-/// A reporter that also has the last word.
+/// A reporter that also prints the final report.
 pub trait Screen: Reporter {
     fn end(&mut self, ending: &RunOutcome, ledger: &Ledger, dir: &SessionDir, info: &SessionInfo, exit: Exit);
 }
 
-/// How much is said.
+/// How much is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Detail {
     Quiet,

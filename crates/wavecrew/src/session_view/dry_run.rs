@@ -1,4 +1,4 @@
-//! What `--continue` would do, said without doing it.
+//! Prints what `--continue` would do.
 
 use crate::exit::Failure;
 use crate::global::Global;

@@ -11,7 +11,7 @@ use wavecrew_session::{ProjectPaths, SessionDir, SessionEntry, SessionInfo, Sess
 /// The program runs in the project's folder.
 const PROJECT: &str = ".";
 
-/// At most so many ids are listed in a message.
+/// At most this many ids are listed in a message.
 const NAMED: usize = 10;
 
 /// The session that a command is about.
@@ -48,7 +48,7 @@ impl SessionArg {
         open(newest)
     }
 
-    /// What is in the session to read.
+    /// The content of the session to read.
     pub fn view(&self, global: &Global) -> Result<SessionView, Failure> {
         Ok(SessionView::load(self.find_to_read(global)?)?)
     }
@@ -124,7 +124,8 @@ pub fn latest_unfinished(fits: impl Fn(&SessionInfo) -> bool) -> Result<Option<S
     latest_that(|info| info.state.is_unfinished() && fits(info))
 }
 
-/// The session that was started last among those that can be continued and fit; without one, says what else there is.
+/// The session that was started last among those that can be continued and fit; without one, an error that
+/// names other sessions.
 pub fn to_continue(fits: impl Fn(&SessionInfo) -> bool) -> Result<SessionDir, Failure> {
     if let Some(dir) = latest_that(|info| info.state.can_continue() && fits(info))? {
         return Ok(dir);

@@ -23,7 +23,8 @@ pub fn marked(header: &str, line: &str, problem: &Problem) -> (String, Range<usi
     (before + &inside + &after, span)
 }
 
-/// Where the text stands: in its own cell if it can be told, else where it first stands in the line, else all of it.
+/// Where the text stands: in its own cell if that is known, else at its first occurrence in the line, else
+/// the whole line.
 fn place(header: &str, line: &str, problem: &Problem) -> (usize, usize) {
     let column = problem.column.as_ref().and_then(|name| {
         fields(header)

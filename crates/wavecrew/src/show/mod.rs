@@ -1,4 +1,4 @@
-//! Problems on standard error: the message, where it stands, the offending text marked, and what to do.
+//! Problems on standard error: the message, its location, the offending text marked, and what to do.
 
 use crate::csv_file::CsvFile;
 use crate::exit::{Exit, Failure};
@@ -27,7 +27,7 @@ struct Excerpt {
     marked: Range<usize>,
 }
 
-/// Why a command failed, unless it has said so or nobody reads it.
+/// Prints why a command failed, unless it was already printed or nobody reads it.
 pub fn failure(failure: &Failure) {
     match failure {
         Failure::Refused | Failure::Declined => {}
@@ -107,7 +107,7 @@ pub fn team_problems(text: &str, problems: &[TeamProblem]) {
     }
 }
 
-/// Text of others without what a terminal would obey.
+/// Text of others without control characters.
 pub fn safe(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
@@ -115,7 +115,7 @@ pub fn safe(text: &str) -> String {
 }
 
 fn line(text: &str) {
-    // Nothing is left to tell a person whose standard error is closed.
+    // If standard error is closed, nothing can be printed.
     drop(writeln!(anstream::stderr(), "{text}"));
 }
 

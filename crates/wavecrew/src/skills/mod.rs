@@ -1,4 +1,4 @@
-//! Skill files for clients: how a model has one of the built-in teams do something, with the tools of our server.
+//! Skill files for clients: they explain to a model how to use a built-in team with the tools of our server.
 
 use crate::clients::{folder, home};
 use crate::exit::Failure;
@@ -11,31 +11,31 @@ pub enum Reader {
     Codex,
 }
 
-/// One skill: a team, and when to call for it.
+/// One skill: a team, and when to use it.
 pub struct Skill {
     team: &'static str,
     when: &'static str,
-    /// What is good to know before it is called.
+    /// Hints for its use.
     hint: &'static str,
 }
 
 pub const ALL: [Skill; 3] = [
     Skill {
         team: "testing",
-        when: "Use when tests are to be written, extended or repaired, or when coverage is to be raised.",
-        hint: "Say in the request which files or modules are meant. Pipelines: targeted, standard, comprehensive; the \
-               right one is chosen from the size of the change.",
+        when: "Use to write, extend or repair tests, or to raise coverage.",
+        hint: "Name the files or modules in the request. Pipelines: targeted, standard, comprehensive; \
+               by default the size of the change decides.",
     },
     Skill {
         team: "lifecycle",
-        when: "Use when something larger is to be specified, designed or built from a request, with reviews in between.",
-        hint: "Pipelines: spec-only, impl-only, full-lifecycle; the right one is chosen from the words of the request. \
+        when: "Use to specify, design or build something larger from a request, with reviews in between.",
+        hint: "Pipelines: spec-only, impl-only, full-lifecycle; by default the words of the request decide. \
                `switches: [\"no-supervision\"]` leaves out the checkpoints.",
     },
     Skill {
         team: "planex",
-        when: "Use when issues are to be planned and then carried out, each plan before its execution.",
-        hint: "Name the issue ids in the request. Plans run first, side by side; each execution follows its plan.",
+        when: "Use to plan issues and then implement them, each after its plan.",
+        hint: "Name the issue ids in the request. All plans run first, in parallel; each implementation follows its plan.",
     },
 ];
 

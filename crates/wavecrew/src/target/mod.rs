@@ -130,7 +130,7 @@ impl TargetArgs {
         self.read_as(quiet, self.pipeline.as_deref())
     }
 
-    /// Like `read`, with this pipeline in place of the one that fits.
+    /// Like `read`, with this pipeline instead of the one that fits.
     pub fn read_as(&self, quiet: bool, pipeline: Option<&str>) -> Result<Target, Failure> {
         let Some(name) = self.target.as_deref() else {
             return Err(Failure::with_help(

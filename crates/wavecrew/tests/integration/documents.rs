@@ -150,7 +150,7 @@ fn the_readme_is_short_and_table_cells_are_too() {
     let lines = read("README.md").lines().count();
     assert!(
         lines <= 200,
-        "README.md has {lines} lines, at most 200 are wanted"
+        "README.md has {lines} lines, at most 200 are allowed"
     );
     let long: Vec<String> = documents()
         .into_iter()

@@ -75,7 +75,7 @@ fn no_test_outlives_a_killed_measurement() {
     pipe.read_line(&mut word).unwrap();
     assert_eq!(word, "here\n");
     measure.kill();
-    // It ends when nobody holds its other end any more.
+    // It ends when its other end is closed.
     let mut rest = String::new();
     pipe.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "");

@@ -9,7 +9,7 @@ use wavecrew_test_support::sandbox::{Running, Sandbox, copy_folder, program, wai
 
 /// Where the reader of the README is.
 const PROJECT: &str = "/home/you/project";
-/// What the shell says about a killed program.
+/// The shell's message about a killed program.
 const KILLED: &str = "Killed\n";
 
 /// The tour in the reader's project.

@@ -270,7 +270,7 @@ fn bad_cassettes_are_refused_before_anything_runs() {
     }
 }
 
-/// Follows a replay of real codex workers, as `examples/replay/README.md` tells it.
+/// Follows a replay of real codex workers, as in `examples/replay/README.md`.
 #[test]
 fn the_example_replays_without_any_agent() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/replay");

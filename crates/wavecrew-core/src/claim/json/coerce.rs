@@ -1,9 +1,9 @@
-//! Values as they are meant: `null` is missing, numbers and texts are the same, `a; b` is a list, case does not matter
-//! for words of a choice.
+//! Normalises values: `null` is missing, numbers and texts are the same, `a; b` is a list, and the case of
+//! enum values does not matter.
 
 use serde_json::{Map, Number, Value, json};
 
-/// The value in the form that the schema asks for, as far as it can be read so.
+/// The value converted to the form that the schema requires, where that is possible.
 pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
     let value = to_choice(to_type(value, schema), schema);
     match value {
@@ -51,7 +51,7 @@ fn to_type(value: Value, schema: &Value) -> Value {
         Value::Array(entries) if !accepts("array") && accepts("string") && entries.iter().all(is_plain) => {
             Value::String(joined(&entries))
         }
-        // A file with what happens to it.
+        // A file with the planned action.
         Value::Object(ref fields) if !accepts("object") && accepts("string") => match named_path(fields) {
             Some(path) => Value::String(path.to_owned()),
             None => value,
@@ -77,7 +77,7 @@ fn named_path(fields: &Map<String, Value>) -> Option<&str> {
     names.iter().find_map(|name| fields.get(*name)?.as_str())
 }
 
-/// The word of a choice in its own letters.
+/// The enum value in its own case.
 fn to_choice(value: Value, schema: &Value) -> Value {
     let (Value::String(text), Some(choices)) = (&value, schema["enum"].as_array()) else {
         return value;
@@ -146,7 +146,7 @@ pub(crate) fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
     })
 }
 
-/// Fields without those that say `null`.
+/// Fields without those that are `null`.
 pub(crate) fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }

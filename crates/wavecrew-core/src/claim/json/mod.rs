@@ -1,4 +1,4 @@
-//! JSON that a worker writes: read as what it means, and held against its schema and its sense.
+//! JSON of a worker: normalised, then checked against its schema and for meaningful values.
 
 mod coerce;
 mod sense;
@@ -12,10 +12,10 @@ pub(crate) use coerce::{coerce, file_name, text as plain_text, texts, without_nu
 pub(super) use sense::alike;
 pub use sense::plan_problems;
 
-/// A worker repairs the first few and sees the rest next time.
+/// A worker repairs the first few and gets the rest the next time.
 const MAX_SCHEMA_PROBLEMS: usize = 5;
 
-/// What has to be in a JSON file.
+/// The required content of a JSON file.
 #[derive(Clone, Copy)]
 pub(super) struct JsonRules<'a> {
     pub schema: &'a Value,
@@ -48,7 +48,7 @@ pub(super) fn problems(
     problems
 }
 
-/// The text at a place has to be what the file is called.
+/// The text at a place must be the name of the file.
 fn name_problem(value: &Value, place: &str, name: &str) -> Option<Problem> {
     let file = name.rsplit('/').next().unwrap_or(name);
     let wanted = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -62,7 +62,7 @@ fn name_problem(value: &Value, place: &str, name: &str) -> Option<Problem> {
     })
 }
 
-/// Files of a project are named from its root, and lie in it.
+/// Files of a project are named relative to its root, and are inside it.
 fn file_problems(value: &Value, place: &str) -> Vec<Problem> {
     let mut names = vec![];
     texts_at(value, place.trim_start_matches('/').split('/'), &mut names);
@@ -73,7 +73,7 @@ fn file_problems(value: &Value, place: &str) -> Vec<Problem> {
             let name = super::quoted_path(name);
             Problem::new(
                 Rule::Malformed,
-                format!("names {name} at {place}, which is no path from the project's root to a file in it"),
+                format!("names {name} at {place}, which is not a path of a project file, relative to the project's root"),
             )
         })
         .collect()

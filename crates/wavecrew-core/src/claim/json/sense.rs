@@ -1,4 +1,5 @@
-//! Whether the values of a JSON file say something: no placeholders, no instructions, tasks that differ and name files.
+//! Whether the values of a JSON file are meaningful: no placeholders, no instructions, tasks that differ and
+//! name files.
 
 use super::{JsonRules, texts_at};
 use crate::claim::DocumentContext;
@@ -11,7 +12,7 @@ use crate::plan::PlanTask;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A worker reads a list of this length.
+/// The maximum length of lists for workers.
 const MAX: usize = 6;
 
 pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentContext<'_>) -> Vec<Problem> {
@@ -37,7 +38,7 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     {
         problems.push(Problem::new(
             Rule::Unrelated,
-            format!("names nothing of the request {}", quoted(context.request)),
+            format!("mentions nothing from the request {}", quoted(context.request)),
         ));
     }
     problems
@@ -102,14 +103,17 @@ impl Walk<'_, '_> {
         } else if (is_about_work && particulars(text) == 0)
             || (is_criterion && particulars(&without_ids(text)) == 0)
         {
-            add(Rule::Vague, "names nothing particular");
+            add(Rule::Vague, "names nothing specific");
         } else if key == "description" && only_looks_into(text) {
-            add(Rule::Vague, "plans to look into something, and no result of it");
+            add(
+                Rule::Vague,
+                "only plans to investigate something, without a result",
+            );
         }
     }
 }
 
-/// A task that begins with thinking and names nothing that comes of it.
+/// A task that only investigates and names no result.
 fn only_looks_into(text: &str) -> bool {
     const LOOKING: [&str; 20] = [
         "look into",
@@ -213,7 +217,7 @@ fn tasks(value: &Value) -> Vec<Problem> {
     problems
 }
 
-/// Two of several texts that say the same, or almost.
+/// Two of several texts that are equal, or almost.
 pub(in crate::claim) fn alike(texts: &[&str]) -> Option<(Rule, String)> {
     let all: Vec<Vec<String>> = texts.iter().map(|text| words(text)).collect();
     for (at, a) in all.iter().enumerate() {
@@ -235,7 +239,7 @@ pub(in crate::claim) fn alike(texts: &[&str]) -> Option<(Rule, String)> {
     None
 }
 
-/// Tasks that name no file: none of them is proof, one of them may be right.
+/// Tasks that name no file. This proves nothing, because a single one may be right.
 fn without_files(value: &Value, place: &str) -> Option<Problem> {
     let (before, field) = place.rsplit_once('/')?;
     let lists: Vec<&Value> = match before.strip_suffix("/*") {
@@ -263,7 +267,7 @@ fn without_files(value: &Value, place: &str) -> Option<Problem> {
     }
 }
 
-/// A number of files that its own lists do not come near.
+/// A stated number of files that differs widely from the listed files.
 fn count_of_files(value: &Value, rules: JsonRules<'_>) -> Option<Problem> {
     let said = value.pointer("/solution/estimated_files")?.as_u64()?;
     let mut names = Vec::new();
@@ -280,7 +284,7 @@ fn count_of_files(value: &Value, rules: JsonRules<'_>) -> Option<Problem> {
     })
 }
 
-/// What is wrong with the tasks of a plan, seen together.
+/// The problems of the tasks of a plan as a whole.
 pub fn plan_problems(tasks: &[PlanTask]) -> Vec<Problem> {
     let described: Vec<&str> = tasks.iter().map(|task| task.description.as_str()).collect();
     let mut problems: Vec<Problem> = alike(&described)

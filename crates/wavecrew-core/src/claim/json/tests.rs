@@ -39,10 +39,10 @@ fn names_and_files_in_json() {
         (
             r#"{"id":"ISS-1","tasks":[{"files":["/etc/passwd"]},{"files":["a/../../b","src/"]}],"main":""}"#,
             &[
-                "names `/etc/passwd` at /tasks/*/files, which is no path from the project's root to a file in it",
-                "names `a/../../b` at /tasks/*/files, which is no path from the project's root to a file in it",
-                "names `src/` at /tasks/*/files, which is no path from the project's root to a file in it",
-                "names `` at /main, which is no path from the project's root to a file in it",
+                "names `/etc/passwd` at /tasks/*/files, which is not a path of a project file, relative to the project's root",
+                "names `a/../../b` at /tasks/*/files, which is not a path of a project file, relative to the project's root",
+                "names `src/` at /tasks/*/files, which is not a path of a project file, relative to the project's root",
+                "names `` at /main, which is not a path of a project file, relative to the project's root",
             ],
         ),
     ] {

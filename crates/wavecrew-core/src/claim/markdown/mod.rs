@@ -1,4 +1,5 @@
-//! Whether a Markdown document has its parts: sections by the meaning of their headings, each with something said in it.
+//! Checks the parts of a Markdown document: sections, recognised by the meaning of their headings, each with
+//! content.
 
 use super::heading::fit;
 use super::rules::{Problem, Rule};
@@ -8,18 +9,18 @@ use super::text::{
 };
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// What a document is held against beside its own form.
+/// The texts that a document is compared with.
 #[derive(Clone, Copy, Default)]
 pub struct DocumentContext<'a> {
     /// The instruction of the worker.
     pub instruction: &'a str,
-    /// What the person asked for, if that is known.
+    /// The person's request, if it is known.
     pub request: &'a str,
 }
 
-/// Sections below this have to name something.
+/// Shorter sections must name something specific.
 const THIN: usize = 4;
-/// A copy of this many words is no coincidence.
+/// Equal sequences of this many words are copies.
 const MIN_COPY: usize = 5;
 
 /// A part of a section: a paragraph, a list item, a table row, a block of code.
@@ -37,26 +38,26 @@ pub(super) struct Section {
     pub title: String,
     /// With those of the sections in it.
     pub blocks: Vec<usize>,
-    /// Only parts of other sections, nothing of its own.
+    /// Whether it has only subsections and no content of its own.
     is_parent: bool,
 }
 
-/// A document, as far as it is read.
+/// A document, as far as it was read.
 #[derive(Default, Debug)]
 pub(super) struct Outline {
     pub sections: Vec<Section>,
     pub blocks: Vec<Block>,
-    /// Sections that what follows belongs to, outermost first.
+    /// The sections that are open at this point, outermost first.
     open: Vec<usize>,
     block: String,
     plain: String,
     in_code: bool,
 }
 
-/// What is wrong with the document, in the order of the wanted headings. Expects the usual form.
+/// What is wrong with the document, in the order of the required headings. Expects the normal form.
 pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext<'_>) -> Vec<Problem> {
     let outline = Outline::read(text);
-    if !outline.blocks.iter().any(Block::says_something) {
+    if !outline.blocks.iter().any(Block::has_content) {
         let only = outline.blocks.iter().find(|block| block.is_placeholder());
         return vec![match only {
             Some(only) => Problem::new(Rule::Placeholder, format!("says only {}", quoted(&only.text))),
@@ -74,7 +75,8 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         let sections = outline.find(wanted);
         if sections.is_empty() {
             problems.push(if may_be_there {
-                let text = format!("has no heading `{wanted}`: name the section that says it so");
+                let text =
+                    format!("has no heading `{wanted}`: give the section with this content that heading");
                 Problem::new(Rule::Unnamed, text)
             } else {
                 Problem::new(Rule::Missing, format!("has no heading `{wanted}`"))
@@ -83,7 +85,7 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         }
         let blocks = sections.iter().flat_map(|section| &section.blocks);
         let blocks: Vec<&Block> = blocks.map(|&at| &outline.blocks[at]).collect();
-        if !blocks.iter().any(|block| block.says_something()) {
+        if !blocks.iter().any(|block| block.has_content()) {
             problems.push(match blocks.iter().find(|block| block.is_placeholder()) {
                 Some(block) => {
                     let said = quoted(&block.text);
@@ -107,14 +109,14 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         problems.extend(part_problems(blocks, &place, context));
     }
     problems.extend(repetition(&parts));
-    // A report on work speaks of the work.
+    // A report about work describes the work itself.
     if !headings.is_empty() {
         problems.extend(unrelated(&outline, context));
     }
     problems
 }
 
-/// What is wrong with what one section says.
+/// The problems of one section's content.
 fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(block) = blocks
@@ -127,11 +129,11 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
         ));
         return problems;
     }
-    let says: Vec<&&Block> = blocks.iter().filter(|block| block.says_something()).collect();
-    if says.is_empty() {
+    let contents: Vec<&&Block> = blocks.iter().filter(|block| block.has_content()).collect();
+    if contents.is_empty() {
         return problems;
     }
-    let text = says
+    let text = contents
         .iter()
         .map(|block| block.text.as_str())
         .collect::<Vec<_>>()
@@ -167,24 +169,24 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
         ));
     }
     let names_something = text.chars().any(|c| c.is_ascii_digit()) && word_count(&text) > 1;
-    if says.iter().all(|block| is_nothing(&block.text))
-        || (word_count(&text) < THIN && !names_something && !says.iter().any(|block| block.is_code))
+    if contents.iter().all(|block| is_nothing(&block.text))
+        || (word_count(&text) < THIN && !names_something && !contents.iter().any(|block| block.is_code))
     {
         problems.push(Problem::new(
             Rule::Thin,
-            format!("says next to nothing{place}: {}", quoted(&text)),
+            format!("has almost no content{place}: {}", quoted(&text)),
         ));
-    } else if says_nothing_of_its_own(&says, &text, context) {
+    } else if has_no_content_of_its_own(&contents, &text, context) {
         problems.push(Problem::new(
             Rule::Thin,
-            format!("could stand in any document{place}: {}", quoted(&text)),
+            format!("would fit any document{place}: {}", quoted(&text)),
         ));
     }
-    if let Some(share) = says.iter().find_map(|block| wrong_share(&block.text)) {
+    if let Some(share) = contents.iter().find_map(|block| wrong_share(&block.text)) {
         problems.push(Problem::new(
             Rule::Disagrees,
             format!(
-                "has per cent that are not those of its counts{place}: {}",
+                "has a percentage that does not fit its counts{place}: {}",
                 quoted(share)
             ),
         ));
@@ -192,15 +194,16 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
     problems
 }
 
-/// Only words that can be said of everything, and words of the request. Judged where the language is known.
-fn says_nothing_of_its_own(says: &[&&Block], text: &str, context: DocumentContext<'_>) -> bool {
+/// Whether a text has only words that fit any request, and words of the request. Checked only in known
+/// languages.
+fn has_no_content_of_its_own(contents: &[&&Block], text: &str, context: DocumentContext<'_>) -> bool {
     is_english(&words(text))
-        && !says.iter().any(|block| block.is_code)
+        && !contents.iter().any(|block| block.is_code)
         && !text.contains(|c: char| c.is_ascii_digit())
         && particulars_beside(text, &words(context.request)) == 0
 }
 
-/// What of the text is the instruction's own, if most of it is.
+/// The part of the text that was copied from the instruction, if that is most of it.
 pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     let own = words(text);
     if own.len() < MIN_COPY || instruction.is_empty() {
@@ -212,19 +215,19 @@ pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     (same * 5 >= said.len() * 4).then(|| quoted(text))
 }
 
-/// Sections that say the same, apart from the words of their headings.
+/// Sections with the same content, apart from the words of their headings.
 fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
     let bodies: Vec<(&str, Vec<String>)> = parts
         .iter()
         .map(|(wanted, blocks)| {
-            let says: Vec<&str> = blocks
+            let texts: Vec<&str> = blocks
                 .iter()
-                .filter(|block| block.says_something())
+                .filter(|block| block.has_content())
                 .map(|block| block.text.as_str())
                 .collect();
             let of_title = words(wanted);
             let stem = |word: &str| word.trim_end_matches('s').to_owned();
-            let mut body = words(&says.join(" "));
+            let mut body = words(&texts.join(" "));
             body.retain(|word| {
                 !of_title.iter().any(|title| stem(title) == stem(word))
                     && !word.chars().all(|c| c.is_ascii_digit())
@@ -241,7 +244,7 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
                 return vec![Problem::new(
                     Rule::Repeated,
                     format!(
-                        "says the same below `{first}` and `{second}`: {}",
+                        "has the same text below `{first}` and `{second}`: {}",
                         quoted(&a.join(" "))
                     ),
                 )];
@@ -250,7 +253,7 @@ fn repetition(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
                 return vec![Problem::new(
                     Rule::Similar,
                     format!(
-                        "says almost the same below `{first}` and `{second}`: {}",
+                        "has almost the same text below `{first}` and `{second}`: {}",
                         quoted(&a.join(" "))
                     ),
                 )];
@@ -268,8 +271,8 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
         .iter()
         .flat_map(|block| words(&block.text))
         .collect();
-    // A document rarely repeats the one word that its title has. Otherwise a title counts for nothing: it is quickly copied
-    // from the request.
+    // A document rarely repeats the one word that its title has. Otherwise the title does not count, because
+    // it is easily copied from the request.
     let in_a_title = |section: &Section| shares_word(&words(&section.title), &request);
     let is_titled = request.len() == 1 && outline.sections.iter().any(in_a_title);
     if request.is_empty() || is_titled || !context.request.is_ascii() || !is_english(&text) {
@@ -277,17 +280,20 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
     }
     (!shares_word(&text, &request)).then(|| {
         let request = quoted(context.request);
-        Problem::new(Rule::Unrelated, format!("names nothing of the request {request}"))
+        Problem::new(
+            Rule::Unrelated,
+            format!("mentions nothing from the request {request}"),
+        )
     })
 }
 
 impl Block {
-    /// It has words, and they say that others are to come.
+    /// It only announces text that is to come.
     fn is_placeholder(&self) -> bool {
         self.text.chars().any(char::is_alphanumeric) && gap(&self.text).is_some()
     }
 
-    pub(super) fn says_something(&self) -> bool {
+    pub(super) fn has_content(&self) -> bool {
         let has_words = self.text.chars().any(char::is_alphanumeric);
         has_words && (self.is_code || gap(&self.text) != Some(Gap::Placeholder))
     }
@@ -311,9 +317,9 @@ impl Outline {
                 Event::Text(text) => outline.push(&mut title, &text, &text),
                 Event::Code(text) => outline.push(&mut title, &format!("`{text}`"), " "),
                 Event::SoftBreak | Event::HardBreak => outline.push(&mut title, " ", " "),
-                // What looks like a tag may be a slot of a template.
+                // Text that looks like an HTML tag may be a slot of a template.
                 Event::InlineHtml(text) if !text.starts_with("<!--") => outline.push(&mut title, "", &text),
-                // A picture says something even without a text of its own.
+                // A picture counts as content, even without alt text.
                 Event::Start(Tag::Image { .. }) => outline.push(&mut title, "picture with a plot ", ""),
                 Event::Start(Tag::Heading { .. }) => {
                     outline.end_block();
@@ -348,7 +354,7 @@ impl Outline {
         outline
     }
 
-    /// Sections of this heading: those that fit it best.
+    /// The sections for this heading: those that fit it best.
     pub(super) fn find(&self, wanted: &str) -> Vec<&Section> {
         let best = self
             .sections
@@ -360,11 +366,13 @@ impl Outline {
         self.sections.iter().filter(fits).collect()
     }
 
-    /// How many sections say something and are none of those wanted.
+    /// How many sections have content and are not required ones.
     fn spare(&self, headings: &[String]) -> usize {
         let is_spare = |section: &&Section| {
-            let says = section.blocks.iter().any(|&at| self.blocks[at].says_something());
-            says && !section.is_parent && !headings.iter().any(|wanted| fit(&section.title, wanted) > 0)
+            let has_content = section.blocks.iter().any(|&at| self.blocks[at].has_content());
+            has_content
+                && !section.is_parent
+                && !headings.iter().any(|wanted| fit(&section.title, wanted) > 0)
         };
         self.sections.iter().filter(is_spare).count()
     }
@@ -398,7 +406,7 @@ impl Outline {
         });
     }
 
-    /// Counts the block for the sections it lies in.
+    /// Counts the block for the sections that contain it.
     fn end_block(&mut self) {
         let text = std::mem::take(&mut self.block);
         let plain = std::mem::take(&mut self.plain);
@@ -413,14 +421,14 @@ impl Outline {
     }
 }
 
-/// Where a report on work says that the work was not done.
+/// Where a report about work states that the work was not done.
 pub(super) fn admissions(text: &str) -> Vec<Problem> {
     let found = text.lines().find(|line| admission(line).is_some());
     found
         .map(|line| {
             Problem::new(
                 Rule::Admits,
-                format!("says that it was not done: {}", quoted(line)),
+                format!("states that it was not done: {}", quoted(line)),
             )
         })
         .into_iter()

@@ -2,7 +2,7 @@
 
 use crate::claim::normal::usual_form;
 
-/// What is proven to be missing: layout, whatever is said.
+/// What is proven to be missing: the layout, whatever the content.
 fn problems(text: &str, headings: &[String]) -> Vec<String> {
     let usual = usual_form(text, headings);
     let mut found = super::problems(&usual, headings, super::DocumentContext::default());
@@ -41,7 +41,7 @@ fn headings() {
         ("# Scope\nTODO list of the shop", fine),
         ("# Scope\n范围", fine),
         ("## 2024 Scope\nx", fine),
-        // The section may be it under another name: that is a question and no proof.
+        // The section may be there under another name: that is a doubt, not a proof.
         ("# Out of scope\nx", fine),
         ("##Scope\nx", fine),
         ("**Scope**\n\nx", fine),

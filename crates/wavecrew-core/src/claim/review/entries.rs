@@ -2,7 +2,7 @@
 
 use super::TABLE;
 use super::said::Said;
-use super::words::{field, known, place, says_nothing};
+use super::words::{field, known, place, states_no_findings};
 use crate::claim::rules::{Problem, Rule};
 use crate::team::ReviewRules;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(super) type Entry = Vec<(String, String)>;
 
 impl Said {
-    /// The findings, however they are written.
+    /// The findings, in any layout.
     pub(super) fn entries(&self, rules: &ReviewRules) -> Result<Vec<Entry>, Problem> {
         let mut entries = Vec::new();
         let mut listed = false;
@@ -42,9 +42,9 @@ impl Said {
                 ));
             }
             let entry = |row: &Vec<String>| head.iter().cloned().zip(row.iter().cloned()).collect();
-            let says = |cell: &String| !cell.trim().is_empty() && !says_nothing(cell);
-            let said = rows.iter().filter(|row| row.iter().any(says));
-            entries.extend(said.map(entry));
+            let has_content = |cell: &String| !cell.trim().is_empty() && !states_no_findings(cell);
+            let filled = rows.iter().filter(|row| row.iter().any(has_content));
+            entries.extend(filled.map(entry));
         }
         for code in &self.code {
             let Ok(value) = serde_json::from_str::<Value>(code) else {
@@ -55,7 +55,7 @@ impl Said {
             listed = true;
             entries.extend(list.iter().map(fields));
         }
-        if listed || says_nothing(&self.text) {
+        if listed || states_no_findings(&self.text) {
             return Ok(entries);
         }
         let told = labelled(&self.text);

@@ -1,5 +1,5 @@
-//! A code review as a document: its verdict, its findings, and whether the one fits the others. Whether the places that
-//! findings name are there is for those to see who can look.
+//! A code review as a document: its verdict, its findings, and whether they fit each other. The caller, which
+//! can read files, checks whether the places in findings exist.
 
 mod entries;
 mod said;
@@ -11,7 +11,7 @@ use crate::team::{ReviewRules, Severity};
 use entries::Entry;
 use said::Said;
 
-/// A review as it was written.
+/// A review as it was parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Review {
     /// One of the known words.
@@ -27,9 +27,9 @@ pub struct ReviewFinding {
     severity: String,
 }
 
-/// How a table of findings looks, for those who wrote none.
+/// An example of a table of findings, for a reviewer who wrote none.
 const TABLE: &str = "| file | line | severity | dimension | description | suggested fix |";
-/// A reviewer repairs the first few and sees the rest next time.
+/// A reviewer repairs the first few and gets the rest the next time.
 const MAX_PROBLEMS: usize = 8;
 
 /// What is wrong with the text of a review; each problem goes on from the file's name.
@@ -67,7 +67,7 @@ pub(super) fn problems(text: &str, rules: &ReviewRules) -> Vec<Problem> {
     problems
 }
 
-/// The review in a text, as far as it is one.
+/// The review in a text, as far as there is one.
 pub fn read_review(text: &str, rules: &ReviewRules) -> Review {
     let headings = ["Verdict", "Findings"].map(str::to_owned);
     read(&super::normal::usual_form(text, &headings), rules).review
@@ -91,7 +91,7 @@ fn misfit(verdict: &str, findings: &[ReviewFinding], rules: &ReviewRules) -> Opt
     };
     (!allowed.iter().any(|word| word == verdict)).then(|| {
         format!(
-            "says {verdict}, but {why}: the verdict would be {}",
+            "has the verdict {verdict}, but {why}: the verdict would be {}",
             allowed.join(" or ")
         )
     })
@@ -136,7 +136,7 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
     if let Some(phrase) = admission(&said.verdict) {
         read.doubts.push(Problem::new(
             Rule::Admits,
-            format!("says in its verdict {}", quoted(phrase)),
+            format!("states in its verdict {}", quoted(phrase)),
         ));
     }
     let entries = match said.entries(rules) {
@@ -169,13 +169,13 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
     {
         read.doubts.push(Problem::new(
             Rule::Unclear,
-            format!("has no findings, and says elsewhere: {}", quoted(line)),
+            format!("has no findings, but states elsewhere: {}", quoted(line)),
         ));
     }
     read
 }
 
-/// Findings that are not described, or all in the same words.
+/// Findings without a description, or all with the same one.
 fn descriptions(entries: &[Entry]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut told: Vec<String> = Vec::new();
@@ -226,7 +226,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
         if word.is_none() {
             let said = super::quoted_path(said);
             flaws.push(format!(
-                "whose {what} is {said}, and has to be one of {}",
+                "whose {what} is {said}, but must be one of {}",
                 known.join(", ")
             ));
         }
@@ -235,7 +235,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     let severities = rules.severities.iter().map(|severity| severity.name.as_str());
     let severity = one_of("severity", severities.collect());
     one_of("dimension", rules.dimensions.iter().map(String::as_str).collect());
-    // `src/a.py:12` says both.
+    // `src/a.py:12` has both.
     let (file, line) = match (value("file"), value("line")) {
         (file, "") => file.rsplit_once(':').unwrap_or((file, "")),
         both => both,
@@ -256,7 +256,7 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     };
     if number.is_none() {
         let line = super::quoted_path(line);
-        flaws.push(format!("whose line is {line}, and has to be a number from 1"));
+        flaws.push(format!("whose line is {line}, but must be a number from 1"));
     }
     if value("fix").is_empty() {
         flaws.push("without a suggested fix".to_owned());

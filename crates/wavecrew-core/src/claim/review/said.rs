@@ -1,4 +1,4 @@
-//! What stands below the headings of a review.
+//! The text below the headings of a review.
 
 use crate::claim::heading::fit;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -12,7 +12,7 @@ pub(super) struct Said {
     pub code: Vec<String>,
     /// Text below other headings.
     pub elsewhere: String,
-    /// Other headings than those of the verdict and the findings, as long as there are no findings.
+    /// Headings other than those of the verdict and the findings, as long as there are no findings.
     others: Vec<String>,
 }
 
@@ -24,7 +24,8 @@ enum Location {
 }
 
 impl Said {
-    /// Expects the usual form. If no heading is that of the findings, and one other is left beside the verdict, it is it.
+    /// Expects the normal form. If no heading is that of the findings, and the review has exactly one section
+    /// besides the verdict, that section has the findings.
     pub(super) fn read(text: &str) -> Self {
         let said = Self::read_with(text, None);
         match said.others.as_slice() {
@@ -80,7 +81,7 @@ impl Said {
                         table.push(Vec::new());
                     }
                 }
-                // As it was written: `__init__` is a name and no emphasis.
+                // Unchanged, because `__init__` is a name, not emphasis.
                 Event::Start(Tag::TableCell) if place == Location::Findings => {
                     let cell = text[range].trim().trim_matches('|').trim();
                     let bare = cell.trim_matches(['*', ' ']).trim_matches('`');

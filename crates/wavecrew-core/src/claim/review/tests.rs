@@ -73,18 +73,20 @@ fn what_is_wrong_with_a_review() {
         ),
         (
             review("APPROVE", &row("critical")),
-            &["says APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"],
+            &["has the verdict APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"],
         ),
         (
             review(
                 "APPROVE",
                 &(row("high") + "| b.py | 1 | high | quality | w | f |\n"),
             ),
-            &["says APPROVE, but 2 of its findings are `high`: the verdict would be CONDITIONAL or BLOCK"],
+            &[
+                "has the verdict APPROVE, but 2 of its findings are `high`: the verdict would be CONDITIONAL or BLOCK",
+            ],
         ),
         (
             review("BLOCK", "None."),
-            &["says BLOCK, but it has no findings: the verdict would be APPROVE"],
+            &["has the verdict BLOCK, but it has no findings: the verdict would be APPROVE"],
         ),
         (
             review("BLOCK", "a.py:12 is wrong"),
@@ -101,16 +103,16 @@ fn what_is_wrong_with_a_review() {
         (
             review("BLOCK", &format!("{HEAD}| | x | awful | taste | w | |\n")),
             &[
-                "has a finding 1 whose severity is `awful`, and has to be one of critical, high, low",
-                "has a finding 1 whose dimension is `taste`, and has to be one of quality, security",
+                "has a finding 1 whose severity is `awful`, but must be one of critical, high, low",
+                "has a finding 1 whose dimension is `taste`, but must be one of quality, security",
                 "has a finding 1 without a file",
-                "has a finding 1 whose line is `x`, and has to be a number from 1",
+                "has a finding 1 whose line is `x`, but must be a number from 1",
                 "has a finding 1 without a suggested fix",
             ],
         ),
         (
             review("APPROVE", &json("0")),
-            &["has a finding 1 whose line is `0`, and has to be a number from 1"],
+            &["has a finding 1 whose line is `0`, but must be a number from 1"],
         ),
     ] {
         assert_eq!(proven(&text, &rules()), expected, "{text}");

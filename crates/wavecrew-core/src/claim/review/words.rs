@@ -1,4 +1,5 @@
-//! Words of reviews, in several languages: fields, severities, dimensions, verdicts, and that there is nothing to say.
+//! Words of reviews, in several languages: fields, severities, dimensions, verdicts, and statements that
+//! there are no findings.
 
 /// The field that a column or a key of this name holds.
 pub(super) fn field(name: &str) -> Option<&'static str> {
@@ -90,7 +91,7 @@ const SAME: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// The known word that is meant.
+/// The known word for this one.
 pub(super) fn known<'k>(said: &str, known: &[&'k str]) -> Option<&'k str> {
     let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let itself = known.iter().find(|word| word.eq_ignore_ascii_case(&bare));
@@ -128,7 +129,7 @@ pub(super) fn verdicts<'k>(text: &str, known: &[&'k str]) -> Vec<&'k str> {
     }
 }
 
-/// What says, alone on its line, that there is nothing to say.
+/// Lines that state that there are no findings.
 const NOTHING: [&str; 9] = [
     "none",
     "nothing",
@@ -140,9 +141,9 @@ const NOTHING: [&str; 9] = [
     "no problems",
     "n/a",
 ];
-/// What it may end with.
+/// Endings of such lines.
 const FOUND: [&str; 4] = [" were found", " found", " identified", " to report"];
-/// The same in other words.
+/// Other wordings.
 const IN_OTHER_WORDS: [&str; 40] = [
     "not find any",
     "didn't find any",
@@ -185,25 +186,25 @@ const IN_OTHER_WORDS: [&str; 40] = [
     "문제 없음",
     "문제가 없",
 ];
-/// Whoever says one of these says more.
+/// Words that show that a line states more.
 const MORE: [&str; 16] = [
     "but", "except", "however", "apart", "only", "one", "although", "though", "wrong", "broken", "fails",
     "aber", "jedoch", "但", "pero", "mais",
 ];
 
-/// Whether there are lines, and each says just that there is nothing: whoever says more says something.
-pub(super) fn says_nothing(text: &str) -> bool {
+/// Whether there are lines, and each only states that there are no findings.
+pub(super) fn states_no_findings(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()。`".contains(c);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
     lines.peek().is_some()
         && lines.all(|line| {
             let words = line.trim_matches(mark).to_lowercase();
             let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
-            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || says_so_in_other_words(&words)
+            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || is_other_wording(&words)
         })
 }
 
-fn says_so_in_other_words(line: &str) -> bool {
+fn is_other_wording(line: &str) -> bool {
     let has = |word: &&str| {
         if word.is_ascii() {
             line.split(|c: char| !c.is_alphanumeric()).any(|own| own == *word)
@@ -211,7 +212,7 @@ fn says_so_in_other_words(line: &str) -> bool {
             line.contains(*word)
         }
     };
-    // Who names a file may have read it; who names a line of it has found something there.
+    // A review may name a file that it has read; a named line means a finding.
     (IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase)) || line.starts_with("none in "))
         && !MORE.iter().any(has)
         && place(line).is_none_or(|(_, at)| at.is_empty())
@@ -241,7 +242,7 @@ pub(super) fn place(text: &str) -> Option<(&str, &str)> {
     Some(word.split_once(':').unwrap_or((word, "")))
 }
 
-/// A line that speaks of something bad, outside the findings.
+/// A line with a problem, outside the findings.
 pub(super) fn alarm(text: &str) -> Option<&str> {
     const ALARMS: [&str; 9] = [
         "critical",

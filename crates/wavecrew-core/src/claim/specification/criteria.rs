@@ -3,7 +3,7 @@
 use super::item::{Item, cells, has_word};
 use crate::claim::text::{Gap, gap, particulars, without_ids, words};
 
-/// What criteria are called.
+/// Names of acceptance criteria.
 const CRITERIA: [&str; 22] = [
     "acceptance criteria",
     "acceptance criterion",
@@ -36,7 +36,7 @@ const STEPS: [[&str; 3]; 6] = [
     ["给定", "当", "则"],
     ["前提", "もし", "ならば"],
 ];
-/// What stands after criteria in the same line.
+/// Fields that may follow criteria on the same line.
 const AFTER: [&str; 12] = [
     "estimate",
     "component",
@@ -70,7 +70,7 @@ const ESTIMATE: [&str; 17] = [
     "추정",
     "t-shirt",
 ];
-/// What people say who want something.
+/// Words with which user stories express a wish.
 const WANTING: [&str; 26] = [
     "want",
     "wants",
@@ -100,7 +100,7 @@ const WANTING: [&str; 26] = [
     "싶",
 ];
 
-/// The criteria that stand with something: `None` where there are none, else what they say.
+/// The text of an item's criteria; `None` if it has none.
 pub(super) fn criteria(item: &Item<'_>) -> Option<String> {
     let column = item.columns.iter().position(|name| {
         CRITERIA.iter().any(|word| name.to_lowercase().contains(word))
@@ -111,7 +111,7 @@ pub(super) fn criteria(item: &Item<'_>) -> Option<String> {
         return (!cell.is_empty()).then(|| cell.to_owned());
     }
     let lower = item.text.to_lowercase();
-    // A letter that changes its length would shift places.
+    // A letter that changes its length would shift positions.
     let text = if lower.len() == item.text.len() {
         &item.text
     } else {
@@ -147,7 +147,7 @@ pub(super) fn criteria(item: &Item<'_>) -> Option<String> {
         .then(|| item.text.clone())
 }
 
-/// What is wrong with criteria that are there.
+/// The problems of existing criteria.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CriteriaFlaw {
     Placeholder,
@@ -195,7 +195,7 @@ pub(super) fn estimate<'a>(item: &'a Item<'_>) -> Option<&'a str> {
     Some(if after.is_empty() { line } else { after })
 }
 
-/// Whether the text is about somebody who wants something.
+/// Whether the text is a user story.
 pub(super) fn is_story(text: &str) -> bool {
     let lower = text.to_lowercase();
     WANTING.iter().any(|word| lower.contains(word))

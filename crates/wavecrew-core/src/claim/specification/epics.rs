@@ -1,4 +1,4 @@
-//! What an epics document has to hold: so many epics with so many stories each, and the stories of the first version.
+//! The required content of an epics document: the number of epics and of their stories, and an MVP.
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, estimate};
 use super::item::{Item, below, defined, named};
@@ -22,12 +22,12 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         problems.push(Problem::new(
             Rule::Missing,
             format!(
-                "defines {} epics, {epics} are wanted: begin each with its id, `EPIC-001` and on",
+                "defines {} epics, {epics} are required: begin each with its id, `EPIC-001` and up",
                 found.len()
             ),
         ));
     }
-    // Stories stand below their epic, or name it.
+    // Stories are below their epic, or name it.
     let told: Vec<(&Item<'_>, Vec<&Item<'_>>)> = found
         .iter()
         .map(|epic| {
@@ -47,7 +47,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             problems.push(Problem::new(
                 Rule::Missing,
                 format!(
-                    "has {} stories in {}, {stories} are wanted: begin each with its id, `STORY-001` and on",
+                    "has {} stories in {}, {stories} are required: begin each with its id, `STORY-001` and up",
                     own.len(),
                     epic.id
                 ),
@@ -67,7 +67,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     ));
     problems.extend(listed(
         Rule::Missing,
-        "names no requirement (FR-001 and on) in",
+        "names no requirement (FR-001 and up) in",
         &unserving,
     ));
     problems.extend(story_problems(&all().collect::<Vec<_>>()));
@@ -80,7 +80,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     if mvp.is_empty() {
         problems.push(Problem::new(
             Rule::Missing,
-            "names no story (STORY-001 and on) in its MVP",
+            "names no story (STORY-001 and up) in its MVP",
         ));
     }
     let unknown = mvp
@@ -95,7 +95,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     problems
 }
 
-/// Words for what an epic waits for.
+/// Words for the dependencies of an epic.
 const WAITS: [&str; 8] = [
     "depend",
     "blocked by",
@@ -107,12 +107,12 @@ const WAITS: [&str; 8] = [
     "зависит",
 ];
 
-/// Epics that wait for themselves, over others.
+/// Epics that depend on themselves through others.
 fn in_circles<'a>(epics: &[Item<'a>]) -> Vec<&'a str> {
     let waits: Vec<(&str, BTreeSet<String>)> = epics
         .iter()
         .map(|epic| {
-            // Stories have words of their own.
+            // The text of stories does not count.
             let lines = epic.text.lines().take_while(|line| named(line, STORY).is_empty());
             let after = lines.flat_map(|line| {
                 let lower = line.to_lowercase();
@@ -197,7 +197,7 @@ fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
     .collect()
 }
 
-/// Whether the story stands below an epic other than this one.
+/// Whether the story is below an epic other than this one.
 fn within_other(epics: &[Item<'_>], own: &Item<'_>, story: &Item<'_>) -> bool {
     let others = epics.iter().filter(|epic| epic.id != own.id);
     others.into_iter().any(|epic| {
@@ -234,18 +234,18 @@ mod tests {
             (document(8, 12, "- STORY-001\n- STORY-096\n"), &[]),
             (
                 document(1, 3, "STORY-001"),
-                &["defines 1 epics, 2 to 8 are wanted: begin each with its id, `EPIC-001` and on"],
+                &["defines 1 epics, 2 to 8 are required: begin each with its id, `EPIC-001` and up"],
             ),
             (
                 document(2, 2, "STORY-001"),
                 &[
-                    "has 2 stories in EPIC-001, 3 to 12 are wanted: begin each with its id, `STORY-001` and on",
-                    "has 2 stories in EPIC-002, 3 to 12 are wanted: begin each with its id, `STORY-001` and on",
+                    "has 2 stories in EPIC-001, 3 to 12 are required: begin each with its id, `STORY-001` and up",
+                    "has 2 stories in EPIC-002, 3 to 12 are required: begin each with its id, `STORY-001` and up",
                 ],
             ),
             (
                 document(2, 3, "all of it"),
-                &["names no story (STORY-001 and on) in its MVP"],
+                &["names no story (STORY-001 and up) in its MVP"],
             ),
             (
                 document(2, 3, "STORY-009"),
@@ -268,7 +268,7 @@ mod tests {
                     .replace("Acceptance: back.", "")
                     .replace("FR-002", "nothing"),
                 &[
-                    "names no requirement (FR-001 and on) in EPIC-002",
+                    "names no requirement (FR-001 and up) in EPIC-002",
                     "has no acceptance criteria for STORY-001, STORY-002, STORY-003, STORY-004, STORY-005, STORY-006",
                     "has no estimate for STORY-001, STORY-002, STORY-003, STORY-004, STORY-005, STORY-006",
                 ],

@@ -83,7 +83,7 @@ pub(super) fn named(text: &str, prefix: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The text below headings for which `wanted` holds, at any depth.
+/// The text below headings for which `wanted` returns true, at any depth.
 pub(super) fn below(document: &str, wanted: impl Fn(&str) -> bool) -> String {
     let lines = lines(document);
     let inside = |line: &&Line<'_>| {

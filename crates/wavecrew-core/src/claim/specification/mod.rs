@@ -1,5 +1,6 @@
-//! Documents of a specification, read by the ids in them: requirements (`FR-001`), epics (`EPIC-001`) and their stories
-//! (`STORY-001`). Says what is missing in each, which criteria name nothing, and how they hang together.
+//! Documents of a specification, read by the ids in them: requirements (`FR-001`), epics (`EPIC-001`) and
+//! their stories (`STORY-001`). Finds missing parts, criteria that name nothing, and broken links between
+//! them.
 
 mod criteria;
 mod epics;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 const REQUIREMENT: &str = "FR";
 const EPIC: &str = "EPIC";
 const STORY: &str = "STORY";
-/// A worker reads a list of this length; more is counted.
+/// The maximum length of lists for workers; further items are counted.
 const LISTED: usize = 12;
 
 /// `what FR-001, FR-002`, if there are any.

@@ -1,4 +1,5 @@
-//! What a requirements document has to hold: numbered requirements, each with a priority and with criteria, and stories.
+//! The required content of a requirements document: numbered requirements, each with a priority and criteria,
+//! and user stories.
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, is_story};
 use super::item::{Item, below, defined, has_word};
@@ -51,7 +52,7 @@ const PRIORITY: [&str; 8] = [
 /// What is wrong; each problem goes on from the file's name.
 pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     let mut items = defined(text, REQUIREMENT);
-    // What stands in a section of criteria or stories speaks of requirements, and defines none.
+    // Text in a section of criteria or stories refers to requirements and defines none.
     items.retain(|item| {
         !item
             .under
@@ -61,7 +62,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     if items.is_empty() {
         return vec![Problem::new(
             Rule::Missing,
-            "defines no requirement: begin each with its id, `FR-001` and on",
+            "defines no requirement: begin each with its id, `FR-001` and up",
         )];
     }
     let elsewhere = below(text, is_about_criteria);
@@ -129,7 +130,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
-                "wants none of its requirements: all have the priority Won't",
+                "requires nothing: all requirements have the priority Won't",
             )
         }),
         stories_problem(text),
@@ -150,7 +151,7 @@ fn stories_problem(text: &str) -> Option<Problem> {
     {
         return (!stories.is_empty()).then(|| Problem::new(Rule::Missing, FORM));
     }
-    // Prose in words that are not known may be a story.
+    // Prose in an unknown language may be a story.
     let rule = if word_count(&said) < 6 {
         Rule::Missing
     } else {
@@ -165,14 +166,14 @@ fn is_about_stories(title: &str) -> bool {
     fit(title, "User stories") > 0
 }
 
-/// The priority that stands with the requirement, or over it.
+/// The priority in the requirement's text or in a heading above it.
 pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     let exactly = |text: &str| {
         let text = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let text = text.strip_suffix(" have").unwrap_or(&text);
         PRIORITIES.iter().find(|(word, _)| *word == text)
     };
-    // The first of them counts: what follows may be the requirement's own `must`.
+    // The first of them counts: a later one may be the word `must` in the requirement itself.
     let within = |text: &str| {
         let text = text.to_lowercase();
         let place = |word: &str| {
@@ -198,7 +199,7 @@ pub(super) fn priority(item: &Item<'_>) -> Option<&'static str> {
     found.map(|(_, quoted_path)| *quoted_path)
 }
 
-/// A heading, in small letters.
+/// A heading, in lower case.
 fn is_about_criteria(title: &str) -> bool {
     let named = [
         "acceptance",
@@ -259,7 +260,7 @@ mod tests {
             ),
             (
                 "nothing\n",
-                &["defines no requirement: begin each with its id, `FR-001` and on"],
+                &["defines no requirement: begin each with its id, `FR-001` and up"],
             ),
         ] {
             assert_eq!(proven(&format!("{text}{STORIES}")), expected, "{text}");

@@ -145,15 +145,15 @@ impl Trace {
     }
 }
 
-/// Stories that stand apart from their epic and name it.
+/// Stories outside their epic that name it.
 fn stories_of<'a>(epics: &'a str, id: &str) -> Vec<Item<'a>> {
     let mut stories = defined(epics, STORY);
     stories.retain(|story| named(&story.text, EPIC).contains(id));
     stories
 }
 
-/// What the epics miss of the requirements, and what they name that is none. Each problem goes on from the file of the
-/// epics.
+/// Requirements that no epic covers, and ids in epics that no requirement has. The text of each problem
+/// follows the name of the epics file.
 pub fn coverage_problems(requirements: &str, epics: &str) -> Vec<Problem> {
     let Some(trace) = Trace::of(requirements, epics, &[]) else {
         return Vec::new();
@@ -180,7 +180,7 @@ pub fn coverage_problems(requirements: &str, epics: &str) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::Uncovered,
             format!(
-                "has no epic for {}, which the requirements say is a Must",
+                "has no epic for {}, which is a Must in the requirements",
                 must.join(", ")
             ),
         ));

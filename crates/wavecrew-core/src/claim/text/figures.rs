@@ -1,9 +1,9 @@
 //! Figures of a text that contradict each other.
 
-/// A share such as `38 of 120 searches (75 %)` whose per cent are not those of its counts, as it is written.
+/// A share such as `38 of 120 searches (75 %)` whose percentage does not fit its counts, as written.
 pub(crate) fn wrong_share(text: &str) -> Option<&str> {
     const OF: [&str; 4] = [" out of ", " of ", " von ", "/"];
-    /// What says that the per cent are the same share.
+    /// Words between counts and percentage that state the same share.
     const SAME: [&str; 9] = [
         "(", "=", "≈", "which is", "that is", "i.e.", "or", "about", "das sind",
     ];
@@ -17,7 +17,7 @@ pub(crate) fn wrong_share(text: &str) -> Option<&str> {
             })
         });
         let sentence = link.rfind(['.', ';', '!', '?', '\n']).map_or(0, |at| at + 1);
-        // `i.e.` ends no sentence.
+        // `i.e.` does not end a sentence.
         let sentence = if link.ends_with("i.e.") { 0 } else { sentence };
         let said = &link[sentence..];
         let last = said.rfind(|c: char| c.is_ascii_digit())? + 1;

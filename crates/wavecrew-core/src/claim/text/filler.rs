@@ -1,17 +1,17 @@
-//! Text that stands in for a text that is still to come, in several languages.
+//! Recognises placeholders and filler text, in several languages.
 
 use super::{word_count, words};
 
-/// What is wrong with a text that is not one.
+/// Why a text does not count as content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gap {
-    /// All of it stands for something that is to come.
+    /// All of it is a placeholder.
     Placeholder,
-    /// It fills space: dummy text, or text in which a model talks about itself.
+    /// Filler: dummy text, or text in which a model describes itself.
     Filler,
 }
 
-/// Markers that are no text of their own when they stand alone or first.
+/// Markers that do not count as text when they are alone or first.
 const MARKERS: [&str; 10] = [
     "tbd",
     "tba",
@@ -24,7 +24,7 @@ const MARKERS: [&str; 10] = [
     "placeholder",
     "???",
 ];
-/// What says, alone or in a short text, that something is to come.
+/// Phrases that announce, alone or in a short text, that something is to come.
 const TO_COME: [&str; 64] = [
     "to be decided",
     "to be defined",
@@ -91,7 +91,7 @@ const TO_COME: [&str; 64] = [
     "будет добавлено",
     "подлежит уточнению",
 ];
-/// Longer texts say something beside that something is to come.
+/// Longer texts have content besides such an announcement.
 const MAX_TO_COME: usize = 22;
 const DUMMY: [&str; 20] = [
     "lorem",
@@ -123,7 +123,7 @@ const OF_A_MODEL: [&str; 6] = [
     "i do not have access",
     "i'm sorry, but",
 ];
-/// Words in square brackets that ask for a text.
+/// Words in square brackets that request a text.
 const ASKING: [&str; 16] = [
     "insert",
     "your",
@@ -162,7 +162,7 @@ const NOTHING: [&str; 17] = [
     "ninguno",
 ];
 
-/// What the text is, if it is none.
+/// Why the text does not count, if so.
 pub(crate) fn gap(text: &str) -> Option<Gap> {
     let lower = text.to_lowercase();
     let bare = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != '?');
@@ -202,7 +202,7 @@ fn is_form(text: &str) -> bool {
     gaps >= 2 && word_count(text) <= gaps * 5
 }
 
-/// Whether it says just that there is nothing to say, or that it is said elsewhere.
+/// Whether it only states that there is nothing, or that the content is elsewhere.
 pub(crate) fn is_nothing(text: &str) -> bool {
     let lower = text
         .trim()
@@ -211,7 +211,7 @@ pub(crate) fn is_nothing(text: &str) -> bool {
     NOTHING.contains(&lower.as_str())
 }
 
-/// Somebody announces to do it. Not: it will be so when it is done.
+/// The author announces future work. Statements about the finished product do not count.
 pub(crate) fn promise(text: &str) -> bool {
     let lower = text.trim().to_lowercase();
     let first = [
@@ -229,7 +229,7 @@ pub(crate) fn promise(text: &str) -> bool {
     first.iter().any(|start| lower.starts_with(start))
 }
 
-/// A slot of a template: `{{goal}}`, `[insert ...]`. Text without what is written as code.
+/// A slot of a template: `{{goal}}`, `[insert ...]`. The text is without code.
 pub(crate) fn slot(text: &str) -> Option<&str> {
     let between = |open: &str, close: &str| {
         let start = text.find(open)?;
@@ -266,7 +266,7 @@ pub(crate) fn slot(text: &str) -> Option<&str> {
     braces.or_else(angles).or_else(square)
 }
 
-/// Where a text says of the work itself that it was not done.
+/// Where a text states that the work itself was not done.
 pub(crate) fn admission(text: &str) -> Option<&'static str> {
     const ADMISSIONS: [&str; 26] = [
         "i could not",
@@ -300,7 +300,7 @@ pub(crate) fn admission(text: &str) -> Option<&'static str> {
     ADMISSIONS.into_iter().find(|phrase| lower.contains(phrase))
 }
 
-/// Where a text tells somebody else to do the work.
+/// Where a text asks somebody else to do the work.
 pub(crate) fn hands_over(text: &str) -> bool {
     const WHO: [&str; 11] = [
         "the user should ",

@@ -1,5 +1,5 @@
-//! What a piece of text says, in any language: its words, whether it stands in for a text that is still to come, and
-//! whether it says something particular. Knows nothing of documents.
+//! Properties of a text in any language: its words, whether it is a placeholder, and whether it is specific.
+//! Knows nothing of documents.
 
 mod figures;
 mod filler;
@@ -14,7 +14,7 @@ pub(crate) use particular::{particulars, particulars_beside, without_ids};
 pub(crate) use words::words;
 pub(super) use words::{shingles, similarity, word_count};
 
-/// A text in backticks, on one line and of bearable length.
+/// A text in backticks, on one line and shortened.
 pub(crate) fn quoted(text: &str) -> String {
     const MAX: usize = 80;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

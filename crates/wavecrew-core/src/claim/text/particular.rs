@@ -1,14 +1,14 @@
-//! Whether a text says something particular, or could stand in any document.
+//! Whether a text is specific, or would fit any document.
 
 use super::words;
 
-/// Words that bind others and name nothing.
+/// Function words, which name nothing.
 const BINDING: &str = " a an the and or but if then else of in on at by for from to into with without as is are was were be been being it its this that these those there here \
 has have had do does did not no nor so than too very can could may might must shall should will would i we you he she they them our your my their his her us me \
 which who whom whose what when where why how all any each every some more most other such only own same just also both either neither one about after before over under up down out off \
 again further once during between through against because while until per via let get got make made makes given yet cannot ";
 
-/// Words that can be said of everything: they praise, they promise, or they name the form and not the matter.
+/// Words that fit any subject: praise, promises, and words for the form of a document.
 const GENERAL: &str = " works work working worked well good great nice fine ok okay perfect perfectly excellent correct correctly proper properly expected expectations successful successfully success \
 satisfied satisfactory satisfaction satisfy happy easy easily simple fast quick quickly enough complete completed completely completeness done finished ready met meets meet fulfilled implemented implement implementation implements \
 feature features requirement requirements functionality functional function functions system systems app application software product solution solutions platform users user customer customers stakeholder stakeholders people \
@@ -36,7 +36,7 @@ const GENERAL_PHRASES: [&str; 12] = [
     "正しく動作",
 ];
 
-/// How many words of a text name something particular. What is written as code, numbers and names of files count.
+/// How many words of a text are specific. Code, numbers and file names count.
 pub(crate) fn particulars(text: &str) -> usize {
     let is_common = |word: &str| {
         let spaced = format!(" {word} ");
@@ -54,7 +54,7 @@ pub(crate) fn particulars(text: &str) -> usize {
     found.len() + code
 }
 
-/// The same beside what the request says: a text that only turns its words around says nothing of its own.
+/// The same without words of the request: a text that only rearranges these has no content of its own.
 pub(crate) fn particulars_beside(text: &str, request: &[String]) -> usize {
     let own = words(&text.to_lowercase());
     let of_request: Vec<&String> = own
@@ -69,7 +69,7 @@ pub(crate) fn particulars_beside(text: &str, request: &[String]) -> usize {
     particulars(&rest.join(" ")) + text.matches('`').count() / 2
 }
 
-/// The text without ids such as `FR-001`: a criterion that names just its own requirement names nothing.
+/// The text without ids such as `FR-001`: a criterion that names only its own requirement names nothing.
 pub(crate) fn without_ids(text: &str) -> String {
     let is_id = |word: &str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -84,7 +84,7 @@ pub(crate) fn without_ids(text: &str) -> String {
     kept.join(" ")
 }
 
-/// Whether a text is likely to be English: the commonest words of it are there.
+/// Whether a text is probably English: it has the commonest English words.
 pub(crate) fn is_english(words: &[String]) -> bool {
     const COMMONEST: &str = " the a an is are of and to in by for with that be or it as on not ";
     let common = words
@@ -94,7 +94,7 @@ pub(crate) fn is_english(words: &[String]) -> bool {
     words.len() >= 4 && common * 8 >= words.len()
 }
 
-/// Whether the two texts share a word that names something, in any of its forms.
+/// Whether the two texts share a specific word, in any of its forms.
 pub(crate) fn shares_word(text: &[String], names: &[String]) -> bool {
     let is_name = |word: &&String| word.chars().count() >= 3 && !BINDING.contains(&format!(" {word} "));
     names.iter().filter(is_name).any(|name| {

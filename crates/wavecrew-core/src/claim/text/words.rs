@@ -37,7 +37,7 @@ fn flush(word: &mut String, words: &mut Vec<String>) {
     word.clear();
 }
 
-/// For scripts without spaces, how many letters make about a word; 0 for others.
+/// For scripts without spaces, how many letters are about one word; 0 for others.
 fn letters_per_word(c: char) -> usize {
     match c {
         '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' => 2,

@@ -19,7 +19,7 @@ pub(super) enum Retry {
     /// As above, but not before this time has passed, which the service asked for.
     After(Duration),
     Shortage,
-    /// Always, once the rate limit allows it; the service may have said when.
+    /// Always, once the rate limit allows it; the service may have named a time.
     WhenServed(Option<Duration>),
 }
 
@@ -69,7 +69,7 @@ impl Engine {
             result.verdict = Verdict::Unverified;
         }
         if result.status == Status::Failed && result.error.is_empty() {
-            "The worker reported a failure without saying why".clone_into(&mut result.error);
+            "The worker reported a failure without a reason".clone_into(&mut result.error);
         } else if result.status == Status::Completed {
             result.error.clear();
         }

@@ -247,7 +247,7 @@ impl Engine {
         }
     }
 
-    /// What a report says about itself that makes it doubtful.
+    /// Why a report is doubtful by itself.
     fn report_doubt(&self, task: TaskIx, report: &WorkerReport) -> Option<ReportDoubt> {
         let plan = self.ledger.plan();
         let role = self.ledger.team.role(plan.role(task));

@@ -143,7 +143,7 @@ impl Ledger {
         self.totals.attempts += u32::from(first);
     }
 
-    /// Replaces the plan. Tasks keep their state by id; new ones start as their row says.
+    /// Replaces the plan. Tasks keep their state by id; new ones start in the state of their row.
     pub fn replace_plan(&mut self, plan: Plan) {
         let tasks = plan.tasks().map(|task| match self.plan.find(plan.id(task)) {
             Some(old) => std::mem::take(&mut self.tasks[old.index()]),
@@ -190,7 +190,7 @@ impl Ledger {
     }
 }
 
-/// Whether the run is paused after this event, if it says anything about it.
+/// Whether the run is paused after this event; `None` if the event does not change that.
 fn is_paused(event: &Event) -> Option<bool> {
     match event {
         Event::Acted { action, .. } if action == "pause" => Some(true),

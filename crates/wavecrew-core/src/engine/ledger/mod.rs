@@ -76,7 +76,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The state before any event: what the table says.
+    /// The state before any event, from the table.
     pub fn new(team: Arc<Team>, plan: Plan) -> Self {
         let tasks = plan
             .tasks()

@@ -11,7 +11,7 @@ use crate::team::{Dimension, DimensionSource, GateKind, Team};
 /// A mean may differ by this much from what was reported: people round.
 const ROUNDING: f64 = 1.5;
 
-/// Completes a report with values that follow from it, or says what is missing.
+/// Completes a report with computed values, or returns what is missing.
 pub fn complete_report(
     team: &Team,
     plan: &Plan,
@@ -100,7 +100,7 @@ fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -
     }
     if let Some((dimension, points)) = given.iter().find(|(_, p)| !(0.0..=100.0).contains(p)) {
         return Err(format!(
-            "`{}` is {points}, and has to be from 0 to 100",
+            "`{}` is {points}, but must be from 0 to 100",
             dimension.name
         ));
     }
@@ -125,7 +125,7 @@ fn number(report: &TaskResult, name: &str, most: f64) -> Result<f64, String> {
     match figure(text).map(|figure| figure.on(most)) {
         Some(number) if (0.0..=most).contains(&number) => Ok(number),
         Some(_) | None => Err(format!(
-            "`{name}` is `{text}`, and has to be a number from 0 to {most}"
+            "`{name}` is `{text}`, but must be a number from 0 to {most}"
         )),
     }
 }

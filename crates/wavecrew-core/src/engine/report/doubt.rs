@@ -8,12 +8,12 @@ use crate::event::TaskResult;
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReportDoubt {
     pub reason: String,
-    /// The worker can say more, and is asked to.
+    /// The worker can add details, and is asked to.
     pub asks: bool,
 }
 
-/// What makes a report doubtful: an error beside the success, findings that are a placeholder, a promise, the task itself,
-/// or that say that it was not done. `leaves_more` when its files or its code are checked.
+/// What makes a report doubtful: an error beside the success, findings that are a placeholder, a promise, the
+/// task itself, or that state that it was not done. `leaves_more` when its files or its code are checked.
 pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -> Option<ReportDoubt> {
     let doubt = |rule: Rule, reason: String, asks: bool| {
         let kept = TruthKind::named("report").has(rule);
@@ -47,14 +47,14 @@ pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -
     if admission(findings).is_some() {
         return doubt(
             Rule::Admits,
-            format!("the findings say that it was not done: {shown}"),
+            format!("the findings state that it was not done: {shown}"),
             true,
         );
     }
     if hands_over(findings) && !leaves_more {
         return doubt(
             Rule::Admits,
-            format!("the findings tell somebody else to do it: {shown}"),
+            format!("the findings ask somebody else to do it: {shown}"),
             true,
         );
     }
@@ -70,7 +70,7 @@ pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -
     if says_little && !leaves_more && report.outputs.is_empty() && report.facts.is_empty() {
         return doubt(
             Rule::Thin,
-            "the report says nothing about the result".to_owned(),
+            "the report has no information about the result".to_owned(),
             false,
         );
     }

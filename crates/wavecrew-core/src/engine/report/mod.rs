@@ -53,11 +53,11 @@ impl ReportReader {
         }
     }
 
-    /// Reads a report for `task`, or says why it does not count.
+    /// Reads a report for `task`, or returns why it does not count.
     pub fn read(&self, task: &str, body: &str) -> Result<WorkerReport, String> {
         if body.len() > MAX_REPORT_BYTES {
             return Err(format!(
-                "the report has {} bytes, at most {MAX_REPORT_BYTES} are taken; put long texts into files",
+                "the report has {} bytes, at most {MAX_REPORT_BYTES} are allowed; put long texts into files",
                 body.len()
             ));
         }
@@ -74,7 +74,7 @@ impl ReportReader {
                 format!("the answer is prose and not a JSON object; {}", example())
             }
         })?;
-        // What a report says ends up in the table, in files and on screens.
+        // The text of a report appears in the table, in files and on screens.
         let Value::Object(fields) = sanitise_value(value) else {
             return Err(format!("the report is not a JSON object; {}", example()));
         };

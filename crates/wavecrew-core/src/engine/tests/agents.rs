@@ -1,4 +1,4 @@
-//! Workers that tell of themselves: conversations, usage, reasons, the first word.
+//! Events about workers: conversations, usage, stop reasons, the first output.
 
 use super::*;
 use crate::event::Event;

@@ -30,7 +30,7 @@ fn table(csv: &str) -> Plan {
 struct Rig {
     engine: Engine,
     now: u64,
-    /// Everything that was said, in short.
+    /// All messages, in short.
     log: Vec<String>,
     events: Vec<Event>,
     notes: Vec<String>,

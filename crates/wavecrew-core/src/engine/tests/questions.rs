@@ -49,7 +49,7 @@ fn without_a_person_leave_is_denied_and_the_worker_decides() {
     asks(&mut rig, "q", advice());
     let said = rig.said();
     assert!(
-        said.starts_with("reply q Text(\"Nobody is here to answer. Decide it yourself"),
+        said.starts_with("reply q Text(\"Nobody can answer. Decide yourself"),
         "{said}"
     );
     assert!(

@@ -183,7 +183,7 @@ fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
     assert!(!rig.said().contains("close"));
     using(&mut rig, 50);
     assert_eq!(rig.said(), "close 1");
-    // What it says when it is ended is not the reason.
+    // Its stop reason when it is ended does not count.
     let blocked = TurnExit::Reason(StopReason::PermissionBlocked);
     super::agents::ends_with(&mut rig, 1, blocked, 55, None);
     rig.closed(1);

@@ -1,6 +1,6 @@
-//! Reads a Markdown plan into issues. Phases are numbered headings, else headings with check lists, else the items of a
-//! numbered list, else all check lists together. The open boxes of a phase are its issues; one without boxes is an issue
-//! itself. Phases follow each other unless one says what it depends on.
+//! Reads a Markdown plan into issues. Phases are numbered headings, else headings with check lists, else the
+//! items of a numbered list, else all check lists together. The open boxes of a phase are its issues; one
+//! without boxes is an issue itself. Phases follow each other unless one names its dependencies.
 
 mod outline;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use std::ops::Range;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Planned {
     pub title: String,
-    /// What the plan says about it.
+    /// Its text in the plan.
     pub text: String,
     /// Of its phase, from 1.
     pub wave: u32,
@@ -190,7 +190,7 @@ fn issues_of(text: &str, outline: &Outline, phase: &Phase) -> Vec<(String, Strin
     .collect()
 }
 
-/// What a phase says it depends on: the numbers of other phases, or nothing.
+/// The dependencies that a phase names: the numbers of other phases, or nothing.
 fn depends_on(body: &str) -> Option<Vec<u32>> {
     let line = body.lines().find_map(|line| {
         let line = line.trim_start_matches(['-', '*', '>', '_', ' ']);

@@ -14,7 +14,8 @@ const NAMED: usize = 50;
 
 type ById = HashMap<Box<str>, TaskIx>;
 
-/// Reads a column of ids. `target` says which task an id adds to its row's list, if any; each is in a list once.
+/// Reads a column of ids. `target` returns the task that an id adds to its row's list, if any; each is in a
+/// list once.
 fn read_links(
     sheet: &Sheet,
     column: Option<usize>,

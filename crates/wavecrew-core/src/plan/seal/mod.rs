@@ -66,8 +66,8 @@ pub fn seal(sheet: Sheet, team: &Team) -> Result<(Plan, Vec<Warning>), Vec<Probl
     Ok((plan, warnings))
 }
 
-/// Completed interactive tasks that others depend on and that have no readable result, for teams with such a rule.
-/// `readable` says whether the task with this id has its result.
+/// Completed interactive tasks that others depend on and that have no readable result, for teams with such a
+/// rule. `readable` returns whether the task with this id has its result.
 pub fn unresolvable_deps(plan: &Plan, team: &Team, readable: impl Fn(&str) -> bool) -> Vec<Problem> {
     let rule = team
         .rules

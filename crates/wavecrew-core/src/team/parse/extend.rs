@@ -1,17 +1,17 @@
-//! Pipelines that take over the tasks of others. Remembers what each pipeline wrote itself, so that a mistake is
-//! reported once, where it stands.
+//! Pipelines that include the tasks of others. Remembers each pipeline's own tasks, so that a mistake is
+//! reported once, at its place.
 
 use super::levels::levels;
 use super::source::{Source, at, did_you_mean};
 use crate::team::{PipelineTask, Rewire, Team};
 
-/// What a pipeline says itself, next to what it took over.
+/// A pipeline's own part, beside the tasks that it includes.
 pub(super) struct Written {
     /// Index in the resolved tasks of the pipeline's first own task.
     pub first_own: usize,
     pub rewire: Vec<Rewire>,
     pub extends: Vec<String>,
-    /// Whether everything it takes over exists.
+    /// Whether every pipeline that it includes exists.
     pub complete: bool,
 }
 

@@ -99,7 +99,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// A word out of several, or a table whose `kind` says which one it is.
+    /// One of several words, or a table whose `kind` selects the variant.
     fn one_of(&mut self, value: &Spanned<DeValue<'_>>, variants: &'s [Value], what: &str) {
         let Some(table) = value.get_ref().as_table() else {
             let words: Vec<&str> = variants.iter().flat_map(words_of).collect();

@@ -1,4 +1,4 @@
-//! Random tables of two teams: one without policies, one whose results are judged.
+//! Random tables of two teams: one without policies, one with policies.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -40,7 +40,7 @@ pub fn random_table(rng: &mut Rng) -> String {
     csv
 }
 
-/// Makers, and those who judge what they made.
+/// Generators, and supervisors that rate their work.
 pub fn judged_table(rng: &mut Rng) -> String {
     let mut csv = String::from("id,description,role,coverage_target,deps,context_from,exec_mode,status\n");
     let kinds = [

@@ -10,7 +10,7 @@ pub enum Habit {
     Fast,
     /// Takes many steps, shows signs of life.
     Slow,
-    /// Never says anything.
+    /// Never prints anything.
     Hang,
     /// Exits without a word.
     Die,
@@ -20,7 +20,7 @@ pub enum Habit {
     Lie,
     /// Reports while running, then again at the end with another status.
     Twice,
-    /// Says nothing until it is told to end, then reports.
+    /// Prints nothing until it is asked to end, then reports.
     Late,
     /// Reports a failure.
     Fail,
@@ -28,7 +28,7 @@ pub enum Habit {
     NoProgram,
     /// Its service has enough of it.
     Limited,
-    /// Its account is used up, for a while that may be told.
+    /// Its account is used up, for a time that may be known.
     UsedUp,
 }
 
@@ -65,17 +65,17 @@ pub struct Worker {
     exited: bool,
     /// Tokens of each turn.
     tokens: u64,
-    /// What it makes of the work that it judges, if it does: hundredths.
+    /// Its score for the work that it rates, if it does: hundredths.
     score: u64,
 }
 
 /// The most that a turn uses.
 pub const MOST_TOKENS: u64 = 100;
-/// Turns of an attempt: the first, its repairs, what it is told of its measured work, and the request to finish.
+/// Turns of an attempt: the first, its repairs, the feedback on its measured work, and the request to finish.
 pub const MOST_TURNS: u64 = 6;
 
 fn report(task: &str, status: &str, score: u64) -> String {
-    // One in a few judges says something that is no score.
+    // Some supervisors report something that is not a score.
     let (score, verdict) = match score {
         0..12 => ("7".to_owned(), "WHAT"),
         12..70 => (format!("0.{:02}", score / 2), "BLOCK"),
@@ -105,7 +105,7 @@ impl Worker {
         }
     }
 
-    pub fn hear(&mut self, turn: u32) {
+    pub fn receive(&mut self, turn: u32) {
         self.turn = turn;
         self.exited = false;
     }

@@ -111,7 +111,7 @@ pub struct TestedMutant {
 pub enum MutantOutcome {
     /// A test that passes without the mutant failed, or the suite could not run at all.
     Killed {
-        /// Tests as the framework names them; empty where it cannot tell.
+        /// Tests by their names in the framework; empty if it does not report them.
         by: Vec<String>,
     },
     Survived,

@@ -90,7 +90,7 @@ fn check_owed(
     }
 }
 
-/// The files that are there of what is owed, named from the session folder.
+/// The owed files that exist, relative to the session folder.
 pub(super) fn delivered(session_dir: &Path, owed_paths: &OwedPaths<'_>) -> Vec<String> {
     if owed_paths.by_worker.is_empty() && owed_paths.by_engine.is_empty() {
         return vec![];
@@ -137,7 +137,7 @@ impl FoundFiles {
         Ok(found)
     }
 
-    /// Adds what is at a path, if anything is.
+    /// Adds the file at a path, if it exists.
     fn add(&mut self, session: &Path, name: String) -> io::Result<()> {
         match session.join(&name).canonicalize() {
             Ok(real) if real.starts_with(session) => self.files.push((name, real)),

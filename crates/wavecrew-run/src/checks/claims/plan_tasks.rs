@@ -53,7 +53,7 @@ fn unlisted(session_dir: &Path, plan_tasks: &str, tasks: &[PlanTask]) -> Vec<Str
         pattern.matches(&file).then(|| id.to_owned())
     };
     let entries = value["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // A list without ids says nothing about files.
+    // A list without ids does not refer to files.
     let Some(listed) = entries.iter().map(id).collect::<Option<BTreeSet<String>>>() else {
         return Vec::new();
     };

@@ -19,7 +19,7 @@ const CI_FILES: [&str; 8] = [
 
 /// Settings of wavecrew in a project.
 const OWN_SETTINGS: [&str; 2] = ["wavecrew.toml", ".wavecrew"];
-/// What git runs, or reads commands from. Below its folder.
+/// Files that git runs, or reads commands from, below its folder.
 const GIT_COMMANDS: [&str; 5] = ["hooks", "config", "config.worktree", "info", "modules"];
 /// Which repository a worktree belongs to. Below the worktree's folder in `.git`.
 const WORKTREE_LINKS: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
@@ -33,14 +33,14 @@ pub struct WorkerPlaces<'a> {
     pub access: Access,
     /// With the number of its attempt; `None` for an agent without a session.
     pub session: Option<(&'a SessionPaths, u32)>,
-    /// Folders of the session in which the team's roles leave their work.
+    /// Folders of the session to which the team's roles write.
     pub work_folders: &'a [String],
     /// Its working folder.
     pub folder: &'a Path,
     pub workspace: Workspace<'a>,
     /// The names in its working folder.
     pub names: &'a [String],
-    /// All that its row says.
+    /// The text of its row.
     pub row: &'a str,
     pub temp: &'a Path,
     pub private: &'a Path,
@@ -58,11 +58,11 @@ pub enum Workspace<'a> {
     Project { git: Option<&'a Path> },
     /// In a worktree of its own: the repository's folder, and the worktree's folder in there.
     Worktree { git: &'a Path, own: &'a Path },
-    /// In a copy that nobody changes.
+    /// In a copy that no worker changes.
     Copy,
 }
 
-/// What a worker may change, and what inside of that it may not.
+/// What a worker may change, and the exceptions inside it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WriteRules {
     pub write: Vec<PathBuf>,
@@ -78,7 +78,7 @@ pub fn named_ci_files(row: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// The folder that a role's work goes to in a project that has none of its kind.
+/// The folder for a role's work in a project that has no folder of this kind.
 pub fn missing_folder(access: Access, names: &[String]) -> Option<&'static str> {
     let kind: &[&str] = match access {
         Access::Tests => &TEST_FOLDERS,
@@ -146,7 +146,7 @@ impl WriteRules {
             Workspace::Project { git } => {
                 self.protect.push(below(wavecrew_session::WORKFLOW_FOLDER));
                 if let Some(git) = git {
-                    // Named on its own, so that it cannot be moved away and replaced.
+                    // Listed separately, so that it cannot be moved away and replaced.
                     self.write.push(git.to_owned());
                     self.protect.extend(GIT_COMMANDS.map(|name| git.join(name)));
                     self.protect.push(git.join("worktrees"));

@@ -55,7 +55,7 @@ impl Repository {
         git(self.folder.path(), words)
     }
 
-    /// A tree in which a file was written.
+    /// A worktree in which a file was written.
     fn work(&self, task: &str, file: &str, text: &str) -> WorktreeRecord {
         let (worktree, tree) = self.worktrees.open(task, None).expect("a tree");
         fs::write(worktree.project_folder().join(file), text).expect("a file");
@@ -120,7 +120,7 @@ fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
     let before = repo.git(&["rev-parse", "HEAD"]);
     let merged = repo.merge("A", &a).expect("merged");
     assert!(is_beside(&merged), "{merged:?}");
-    // The next tree starts from what is merged, wherever that is.
+    // The next worktree starts from the merged work, wherever that is.
     assert!(repo.worktrees.remove_if_merged(&a).expect("checked"));
     let (next, b) = repo.worktrees.open("B", None).expect("a tree");
     assert_eq!(fs::read_to_string(next.path.join("a.txt")).unwrap(), "theirs\n");
@@ -135,7 +135,7 @@ fn a_dirty_checkout_is_left_alone_and_the_work_is_on_a_branch() {
     assert_eq!(fs::read_to_string(repo.path("a.txt")).unwrap(), "mine\n");
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), before);
     assert_eq!(repo.git(&["stash", "list"]), "");
-    // With that branch there, git has no room for branches below its name.
+    // While that branch exists, git cannot create branches below its name.
     let c = repo.work("C", "c.txt", "c");
     assert_eq!(c.branch, "wavecrew-tasks/s/C");
     repo.merge("C", &c).expect("merged");
@@ -199,13 +199,13 @@ fn a_conflict_changes_nothing_and_explains_the_next_step() {
         assert_eq!(repo.git(&["show", "wavecrew/s/B:a.txt"]), "B");
         repo.worktrees.remove_if_merged(&a).expect("checked");
         let published = if dirty {
-            // Its own name is taken by the branch that is kept.
+            // The kept branch occupies its own name.
             Published::Branch("wavecrew-merged/s".to_owned())
         } else {
             Published::Nothing
         };
         assert_eq!(repo.worktrees.publish(), Ok(published));
-        // Another try begins anew, beside what is kept.
+        // Another attempt starts from the beginning, beside the kept worktree.
         let again = repo.work("B", "b.txt", "B\n");
         assert_eq!(again.branch, "wavecrew/s/B.2");
         repo.merge("B", &again).expect("merged");
@@ -303,7 +303,7 @@ fn a_tree_that_was_removed_by_hand_is_noticed() {
     fs::remove_dir_all(repo.session.join("worktrees/A")).expect("removed");
     let error = repo.merge("A", &a).expect_err("gone").to_string();
     assert!(error.contains("was removed while in use"), "{error}");
-    // The next attempt gets it back as far as it was committed.
+    // The next attempt gets the committed part back.
     let (again, _) = repo.worktrees.open("A", Some(&a)).expect("made again");
     assert_eq!(fs::read_to_string(again.path.join("a.txt")).unwrap(), "one\n");
 }
@@ -316,7 +316,7 @@ fn uncommitted_work_is_never_removed_and_is_gone_on_with() {
     let (again, same) = repo.worktrees.open("A", Some(&a)).expect("taken up");
     assert_eq!(same, a);
     assert_eq!(fs::read_to_string(again.path.join("new.txt")).unwrap(), "work");
-    // Without a record of it, too, it is not lost.
+    // It is not lost even without a record.
     let (other, _) = repo.worktrees.open("A", None).expect("another one");
     assert!(other.path.ends_with("worktrees/A.2"));
     assert!(again.path.join("new.txt").exists());
@@ -336,7 +336,7 @@ fn a_clean_tree_of_an_agent_goes_and_a_changed_one_stays() {
     let kept = changed.remove_if_unchanged().expect("checked").expect("kept");
     assert_eq!((kept.branch.as_str(), kept.worktree), ("crew/b", place("b")));
     assert!(kept.diff.contains("1 file changed, 1 insertion"), "{}", kept.diff);
-    // Taken up again it is the same one, and still not clean.
+    // It is reused, and still has its uncommitted changes.
     let again = Worktree::open(project, &place("b"), "crew/b").expect("taken up");
     assert_eq!(again, changed);
     assert!(again.remove_if_unchanged().expect("checked").is_some());

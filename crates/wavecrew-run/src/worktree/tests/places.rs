@@ -50,7 +50,7 @@ fn sessions_of_a_project_below_the_root_are_in_nobodys_way() {
     assert_eq!(fs::read_to_string(&issues).unwrap(), "two\n");
     assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
 
-    // What is merged beside a checkout with changes is found by the names that the project has for it.
+    // Work that is merged outside a checkout with changes is found under its paths in the project.
     fs::write(folder.path().join("a.txt"), "mine\n").expect("an edit");
     let merged = worked("B", "r\n");
     assert!(is_beside(&merged), "{merged:?}");

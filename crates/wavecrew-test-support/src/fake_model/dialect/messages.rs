@@ -21,7 +21,7 @@ pub(super) fn conversation(body: &Value) -> Conversation {
             (Some("assistant"), _) if !parts.iter().any(|part| part["type"] == "tool_use") => {
                 messages.push(Message::Answer);
             }
-            // Clients put what they have to say about the surroundings between the two sides.
+            // Clients insert messages about the environment between the two sides.
             _ => {}
         }
     }

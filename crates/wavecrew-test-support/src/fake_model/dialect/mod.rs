@@ -23,7 +23,7 @@ pub enum Dialect {
     Gemini,
 }
 
-/// What the model says in reply to one request.
+/// The model's response to one request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Step(Step),

@@ -1,4 +1,4 @@
-"""Functions that functions return: called with a few simple values, because their names say little."""
+"""Functions that functions return: called with a few simple values, because nothing is known about their parameters."""
 import inspect
 import types
 
@@ -46,7 +46,7 @@ def facts(function, observe, evaluate, raised):
         try:
             value = function(*evaluate("(%s,)" % source if source else "()"))
         except (AttributeError, TypeError):
-            break  # it wants other values
+            break  # it needs other values
         except Exception as error:
             found.append((call, "raises", raised(type(error))))
             continue

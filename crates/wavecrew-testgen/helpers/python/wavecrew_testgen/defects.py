@@ -59,7 +59,7 @@ class DefectFinder:
         self.module = analysis.module
         self.source = analysis.source.decode("utf-8", "replace").splitlines()
         self.found = []
-        self.notes = []  # pairs of a call and what is odd about it: less than a defect
+        self.notes = []  # pairs of a call and its odd behaviour, which is not enough for a defect
         self.errors = set()
         self.calls = set()
 
@@ -103,9 +103,9 @@ class DefectFinder:
                     self.notes.append((call_text(case.data()), "raises " + what))
 
     def _is_plausible(self, case):
-        """Whether people pass such values: nothing that is called back, and the kinds that examples and call sites show."""
+        """Whether people pass such values: no callbacks, and only the kinds that examples and call sites show."""
         if any(self._is_function(source) for source in expected_errors.sources(case)):
-            return False  # what it raises is the caller's
+            return False  # the caller is responsible for its errors
         return plausible(case, self.targets[case.target]) and plausible_setup(case, self.targets)
 
     def _is_function(self, source):
@@ -211,7 +211,7 @@ class DefectFinder:
             return "raises", None
 
     def _round_trips(self):
-        """Pairs of functions whose names say that they undo each other."""
+        """Pairs of functions whose names suggest that they undo each other."""
         functions = {key: t for key, t in self.targets.items() if t.public and self._callable_text(t)}
         for key, target in functions.items():
             for there, back in _inverse_names(key):
@@ -247,7 +247,7 @@ class DefectFinder:
                 successes += 1
             else:
                 failures.append((case, call, shown if how == "returns" else "an error"))
-        # When hardly anything comes back, the names are a coincidence.
+        # If almost no value comes back, the names are a coincidence.
         if failures and successes >= max(3, len(failures) // 10):
             case, call, shown = min(failures, key=lambda item: (item[2] == "an error", len(item[1])))
             case = Case(case.target, case.args, case.receiver)  # the calls before it do not matter

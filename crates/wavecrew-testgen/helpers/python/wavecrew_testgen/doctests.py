@@ -64,7 +64,7 @@ def failures(module, guard, is_late):
         failing = _failures_of(test, guard)
         if failing is None:
             continue
-        # A second run, because an example may show time, chance or what earlier examples left behind.
+        # A second run, because an example may depend on time, chance or effects of earlier examples.
         shown = [failure.got for failure in _failures_of(test, guard) or ()] if failing else []
         found += [failure for failure in failing if failure.got in shown and not is_same(failure)]
         passed += len(test.examples) - len(failing)

@@ -249,7 +249,7 @@ class Module:
         return bool(feedback.get("uncovered") or feedback.get("survivors"))
 
     def _new_entries(self, files, writer, entries):
-        """The entries that assert something, without those of earlier rounds: kept, failed or refused, they would be again."""
+        """The entries that assert something, without those of earlier rounds, whose outcome would be the same again."""
         entries = writer.asserting(entries)
         feedback = self.request.get("feedback")
         if not feedback:

@@ -211,7 +211,7 @@ class Examples:
         return _substituted(segment, copies) if copies else segment
 
     def teach_kinds(self, targets, evaluate):
-        """Tells parameters which kinds of values people pass."""
+        """Records in parameters which kinds of values people pass."""
         for case in self.cases:
             target = targets.get(case.target)
             plain = [p for p in target.parameters if p.style == "plain"] if target is not None else []

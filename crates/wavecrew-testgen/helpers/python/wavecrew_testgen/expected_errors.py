@@ -32,7 +32,7 @@ def is_expected_error(case, error, documentation):
     if name == "IndexError" and message.startswith("Replacement index"):
         return True  # a format string of the caller
     if name == "IndexError" and any(value in EMPTY for source in made_with(case.receiver) for value in values_in(source)):
-        return True  # an object that was made of nothing
+        return True  # an object constructed from something empty
     if name == "IndexError":
         lengths = [len(value) for value in values if isinstance(value, (str, bytes, list, tuple))]
         return any(is_number(value) and not -length <= value < length for value in values for length in lengths)

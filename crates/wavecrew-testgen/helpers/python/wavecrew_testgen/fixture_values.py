@@ -19,7 +19,7 @@ MAKE_SECONDS = 1
 
 
 class Fixtures:
-    """The fixtures as functions. Empty when a file does not load; `failure` says why."""
+    """The fixtures as functions. Empty when a file does not load; `failure` has the reason."""
 
     def __init__(self, paths, guard):
         self.guard = guard
@@ -255,7 +255,7 @@ class Folders:
 
 
 class Request:
-    """Replaces `request`, without what is about tests: there are none yet."""
+    """Replaces `request`, without the attributes about tests, because there are no tests yet."""
 
     def __init__(self, values, name):
         self._values = values

@@ -83,7 +83,7 @@ def run_module_mutants(selection, copies, found, cases):
     control = copies.load_copy(found[0].function) if found else None
     if control is None:
         return
-    # A case with another outcome on an unchanged copy says nothing about mutants.
+    # A case with another outcome on an unchanged copy proves nothing about mutants.
     fitting = [case for case in cases if control.run(case, traced=False).same(pool[case])]
     table = _Table(found[0].function, selection.search, fitting)
     for mutant in found:

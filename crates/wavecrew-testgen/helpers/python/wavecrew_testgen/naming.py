@@ -100,7 +100,7 @@ def _character(char):
 
 
 def unique(names, taken):
-    """The first of several names that is free. Names that say more come later."""
+    """The first of several names that is free. More detailed names come later."""
     for name in names:
         if name not in taken:
             break

@@ -246,9 +246,9 @@ class Runner:
         if self.like is not None:
             extra.extend(self._state_at(scope.get("subject"), self.like.places()))
         elif case.receiver is not None and not target.is_read_only:
-            # None from a function that returns values is an answer, not a sign of an effect.
+            # None from a function that returns values is a result, not a sign of an effect.
             returns_none = outcome.how == "returns" and outcome.kind is type(None) and not target.returns_value
-            # The object itself is no answer either.
+            # The object itself is no result either.
             returns_none = returns_none or outcome.how == "returns" and result is scope["subject"]
             after = self._snapshot(scope["subject"])
             outcome.idle = returns_none and after == state

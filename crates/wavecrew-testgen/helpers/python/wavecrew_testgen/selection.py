@@ -221,7 +221,7 @@ class Selection:
         share = self.report.share
         self.report.set_limit((self.report.used_share() + share) / 2)
         self.search.rng.shuffle(found)
-        # Rows of tables first: the inputs that show them also show what builds the tables.
+        # Rows of tables first: inputs that kill their mutants often kill those of the code that builds the tables.
         found.sort(key=lambda mutant: mutant.line in self.function_lines)
         run_module_mutants(self, copies, found, self.kept + others[:150])
         self.report.set_limit(share)

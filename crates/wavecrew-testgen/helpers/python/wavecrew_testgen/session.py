@@ -178,7 +178,7 @@ class Session:
         self._finish(search, selection, kept, executable, finder, started)
 
     def _usable_fixtures(self):
-        """The fixtures with the same value as in another process, by name. Tells parameters which of them fit."""
+        """The fixtures with the same value as in another process, by name. Records in parameters which of them fit."""
         known = self.request["fixtures"]
         made = self.fixtures.values([name for name in sorted(known) if name in self.fixtures.functions], self.runner.facts.of)
         usable_fixtures = {name: value for name, (value, facts) in made.items() if known.get(name) == facts}

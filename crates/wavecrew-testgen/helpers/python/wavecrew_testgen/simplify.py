@@ -5,7 +5,7 @@ from .expected_errors import sources
 from .literals import constants_in, literal
 
 
-MAX_PARTS = 32  # of one size, that are left out of a text or list
+MAX_PARTS = 32  # of one size, that are removed from a text or list
 # What a person would write where the text does not matter.
 WORDS = ("a", "b", "ab", "abc", "hello", "hello world")
 
@@ -34,7 +34,7 @@ def simpler_cases(case):
 
 
 def trimmed_cases(case):
-    """Cases with any part of a text, or any item of a list, left out, large parts first."""
+    """Cases without one part of a text, or one item of a list, large parts first."""
     expressions = Expressions(case)
     for index, source in enumerate(expressions.sources):
         plain, value = literal(source)

@@ -8,8 +8,8 @@ DEFAULT_WIDTH = 88
 LEAST_WIDTH, MOST_WIDTH = 72, 120
 MAX_READ = 8  # files whose quotes are counted
 MAX_BYTES = 200000
-FEW = 10  # so many strings say nothing about a habit
-# Files with settings of formatters, and what they say about lines and quotes.
+FEW = 10  # fewer strings than this show no habit
+# Files with settings of formatters, and how they set line length and quotes.
 SETTINGS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8")
 WIDTH = re.compile(r"^\s*(?:line[-_]length|max[-_]line[-_]length)\s*=\s*[\"']?(\d+)", re.MULTILINE)
 QUOTES = re.compile(r"^\s*(?:quote-style|inline-quotes)\s*=\s*[\"']?(single|double|['\"])", re.MULTILINE)

@@ -103,7 +103,7 @@ impl Args {
         Ok(printer.finish()?)
     }
 
-    /// What shows the log of an attempt, by who made it.
+    /// The printer for the log of an attempt, by its agent.
     fn printer(
         &self,
         dir: &SessionDir,
@@ -140,13 +140,13 @@ impl Args {
         Ok(Printer::new(log, manner))
     }
 
-    /// Prints what is added until nobody runs the session; goes over to the next attempt when it begins.
+    /// Prints new output until no process runs the session. Switches to the next attempt when it begins.
     fn follow(&self, dir: &SessionDir, task: &str, mut attempt: u32, global: &Global) -> Result<(), Failure> {
-        // Before the first byte nobody knows who will speak.
+        // Before the first byte, the format of the log is unknown.
         let mut printer = None;
         let mut logs = Attempts::new(dir, task);
         loop {
-            // Looked at before the log: what was printed until the end is in it.
+            // Checked before the log is read, so that all output until the end is in it.
             let runs = dir.holder()?.is_some();
             logs.look()?;
             let next = self.attempt.is_none() && logs.has(attempt + 1);
@@ -171,7 +171,7 @@ impl Args {
     }
 }
 
-/// Which attempts of one task have a log, while there are more and more.
+/// The attempts of one task that have a log; their number grows.
 struct Attempts<'a> {
     dir: &'a SessionDir,
     task: &'a str,

@@ -1,4 +1,4 @@
-//! Prints a log as it grows, line by line, so that no escape sequence is taken apart before it is taken out.
+//! Prints a log as it grows, line by line, so that every escape sequence is complete when it is removed.
 
 use crate::exit::Failure;
 use crate::json;
@@ -9,9 +9,9 @@ use wavecrew_agents::transcript::{Row, Tone, Transcript};
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_session::LogReader;
 
-/// A line of plain text this long is shown in parts rather than kept back.
+/// A line of plain text of this length is printed in parts instead of being held back.
 const LONG_LINE: usize = 64 << 10;
-/// A line for machines this long is given up.
+/// A JSON line of this length is skipped.
 const LONGEST_EVENT: usize = 16 << 20;
 
 /// How a log is shown.
@@ -20,7 +20,7 @@ pub enum Manner {
     Raw,
     /// As text.
     Plain,
-    /// As the conversation that it tells of.
+    /// As the conversation that it contains.
     Talk(Box<Transcript>),
     /// A JSON object per line or part of the conversation.
     Json(Box<JsonLog>),

@@ -66,7 +66,7 @@ impl Args {
         if let Some(job) = &self.job {
             return self.run_job(&project, job);
         }
-        // Within a worker there is only the worker: it must not start teams of its own.
+        // Inside a worker, only the worker's tools are served: it must not start teams of its own.
         if self.worker || Identity::is_given() {
             let worker = WorkerCommands::open(Identity::from_env()?)?;
             wavecrew_mcp::worker::serve(worker)?;
@@ -112,8 +112,8 @@ impl Args {
     }
 }
 
-/// Whether one of the processes above this one starts workers. Their environment would say so too, but some agents do
-/// not hand it on to the servers they start.
+/// Whether one of the processes above this one starts workers. Their environment shows it too, but some
+/// agents do not pass it on to the servers that they start.
 fn is_below_a_guardian() -> bool {
     let mut pid = std::process::id();
     for _ in 0..MAX_DEPTH {
@@ -135,7 +135,7 @@ const MAX_DEPTH: usize = 1000;
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything; the state and the parent follow it.
+    // The name in parentheses may contain any character; the state and the parent follow it.
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(1)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! `--mutation`: how much of it, and how its result reads.
+//! `--mutation`: its extent, and how its result is printed.
 
 use super::percent;
 use crate::show::safe;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use wavecrew_measure::mutation::{MutationBudget, MutationReport};
 use wavecrew_measure::run::MeasureError;
 
-/// How many changes are tried.
+/// How many mutants are tried.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// None

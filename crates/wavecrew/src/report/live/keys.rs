@@ -49,7 +49,7 @@ impl Keyboard {
         };
         let mut modes = before.clone();
         modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        // A read returns what is there, and does not wait.
+        // A read returns the available bytes and does not wait.
         modes.special_codes[SpecialCodeIndex::VMIN] = 0;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         if tcsetattr(io::stdin(), OptionalActions::Now, &modes).is_ok() {
@@ -66,7 +66,7 @@ impl Keyboard {
         if let Some(before) = self.before.take()
             && is_foreground()
         {
-            // A terminal that is gone needs nothing.
+            // A closed terminal needs nothing.
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
         }
     }

@@ -11,7 +11,7 @@ use wavecrew_session::{SessionDir, end_of_log};
 const TAIL: u64 = 32 << 10;
 const LINES: usize = 12;
 
-/// The log of one worker that a person looks at.
+/// The log of the worker that a person is viewing.
 pub struct LogPane {
     pub task: String,
     attempt: u32,

@@ -1,5 +1,6 @@
-//! A block at the bottom of the terminal that is drawn anew a few times a second: the wave's bar, the totals, and a
-//! line per running task. What stays, such as failures and finished waves, scrolls by above it. A run's own view has keys.
+//! A block at the bottom of the terminal that is drawn anew a few times a second: the wave's bar, the totals,
+//! and a line per running task. Lasting lines, such as failures and finished waves, scroll above it. A run's
+//! own view has keys.
 
 mod keys;
 mod log_pane;
@@ -28,10 +29,10 @@ use log_pane::LogPane;
 
 /// Drawn at most so often.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A worker that says nothing for so long is shown as silent.
+/// A worker without output for this long is shown as silent.
 const SILENT: Duration = Duration::from_mins(1);
 const BAR: usize = 24;
-/// From this width on, a worker's line has the title of its task and its last words.
+/// From this width on, a worker's line has the title of its task and its last output.
 const WIDE: usize = 100;
 
 /// Whether a person can press keys in the view.
@@ -42,11 +43,11 @@ pub enum Keys {
 }
 
 pub struct Live {
-    /// What stands before everything else.
+    /// A text before everything else.
     title: &'static str,
     dir: SessionDir,
     least: Weight,
-    /// Lines of the block that stand on the screen.
+    /// Lines of the block that are on the screen.
     drawn: usize,
     /// Questions on the screen, which must not be drawn over.
     asking: usize,
@@ -210,7 +211,7 @@ fn size() -> (usize, usize) {
     (width.clamp(20, 200), height)
 }
 
-/// Says that there are keys, where there is room.
+/// Mentions the keys, if there is space.
 fn add_hint(lines: &mut [String], width: usize) {
     const HINT: &str = " · ? for keys";
     if let Some(first) = lines.first_mut()
@@ -229,8 +230,8 @@ fn titled(title: &str, width: usize, mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-/// The lines of the block, each shorter than the terminal is wide and all together lower than it is high: what
-/// wraps or scrolls away cannot be taken back.
+/// The lines of the block, each shorter than the terminal is wide and all together lower than it is high:
+/// lines that wrap or scroll away cannot be redrawn.
 fn block(
     (width, height): (usize, usize),
     running: &[Running],
@@ -274,7 +275,7 @@ fn block(
         } else {
             worker.last_line.clone()
         };
-        // What it does now matters most, where only one of them has room.
+        // If there is space for only one of them, it is the current activity.
         let both = room >= WIDE && !title.is_empty() && !now.is_empty();
         if both {
             let most = room / 4;

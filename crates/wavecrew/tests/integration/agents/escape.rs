@@ -1,4 +1,5 @@
-//! Real agents try to leave their confinement: the fake model tells them to run every attempt of the escape suite.
+//! Real agents try to leave their confinement: the fake model makes them run every attempt of the escape
+//! suite.
 
 use crate::agents::task::{Agent, Task};
 use crate::escape::{HOME_FILES, list_of_attempts, write};

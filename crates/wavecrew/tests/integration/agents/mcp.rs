@@ -10,7 +10,7 @@ use std::fs;
 use std::process::Command;
 use wavecrew_test_support::sandbox::{read_rows, wait_until};
 
-/// One row: its name, and the number that its worker is told to report.
+/// One row: its name, and the number that its worker should report.
 type Row = BTreeMap<String, String>;
 
 const INSTRUCTION: &str = "Count the lines of {path}.\n@@final {{\"lines\": {n}}}";
@@ -110,7 +110,7 @@ fn claude_runs_a_table() {
     check(&agent, &output, &rows);
 }
 
-/// The client finds our entry and can talk to our server.
+/// The client finds our entry and can use our server.
 fn lists_us(id: &'static str) {
     let Some(agent) = Agent::new(id) else { return };
     install(&agent);

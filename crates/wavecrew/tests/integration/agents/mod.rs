@@ -423,7 +423,7 @@ fn agents_are_listed_and_tested() {
     let task = "@@final {\"id\":\"TEST\",\"status\":\"completed\"}";
     let (code, answer) = test(&["--task", task]);
     assert_eq!((code, &answer["works"]), (Some(0), &true.into()), "{answer}");
-    // The service only says "done", which is no report however often it is asked.
+    // The service only answers "done", which is not a report, however often it is asked.
     let (code, answer) = test(&[]);
     assert_eq!((code, &answer["works"]), (Some(1), &false.into()), "{answer}");
     assert!(

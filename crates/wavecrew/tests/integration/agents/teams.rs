@@ -5,7 +5,7 @@ use crate::agents::task::Agent;
 use crate::lifecycle::example;
 use wavecrew_test_support::sandbox::copy_folder;
 
-/// What every worker reports; each judge takes from it what it looks for.
+/// What every worker reports; each policy uses its part of it.
 const REPORT: &str = r#"{"id":"{id}","status":"completed","findings":"done","score":0.9,"verdict":"APPROVE","Completeness":90,"Consistency":85,"Traceability":85,"Depth":80}"#;
 
 /// An agent in the project of the example, committed.

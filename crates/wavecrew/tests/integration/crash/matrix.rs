@@ -44,7 +44,8 @@ impl<P: Fn() -> Sandbox + Sync> Matrix<'_, P> {
             let near = missed.flat_map(|call| elsewhere(call, distance)).collect();
             found.take_in(self.strike_at(near, fault));
         }
-        // On a busy machine turns are taken as in no recording before: one from now is nearer to them.
+        // On a busy machine, turns come in an order that earlier recordings do not have; a new recording is
+        // closer.
         for _ in 0..AGAIN {
             let missed: BTreeSet<Kind> = found.missed(&recorded).map(|call| call.kind.clone()).collect();
             if missed.is_empty() {

@@ -14,7 +14,7 @@ pub type Problems = Vec<String>;
 
 const TASKS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Looks at what the fault left, continues, and says everything that is wrong afterwards.
+/// Inspects the state after the fault, continues, and lists everything that is wrong afterwards.
 pub fn after_kill(sandbox: &Sandbox) -> Problems {
     let finished = finished(sandbox);
     let ran_before = TASKS.map(|task| sandbox.ran(task));

@@ -12,7 +12,7 @@ use Needs::{Landlock, Mounts, Seccomp};
 
 pub type Attempt = (&'static str, Needs, &'static str);
 
-/// What nobody may do, whatever the access level.
+/// Attempts that must fail at every access level.
 pub const NOBODY: &[Attempt] = &[
     // Files of others.
     ("overwrite", Landlock, "echo x > $V/file"),

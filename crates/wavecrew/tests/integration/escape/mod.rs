@@ -92,7 +92,7 @@ fn is_prevented(needs: Needs, support: Support) -> bool {
     }
 }
 
-/// What nobody may do and this machine can prevent, one attempt on each line.
+/// Attempts that no worker may succeed with and this machine can prevent, one on each line.
 pub fn list_of_attempts(support: Support) -> String {
     lines(
         NOBODY
@@ -215,7 +215,7 @@ fn every_attempt_is_prevented_at_every_access_level() {
     );
     let report = sandbox.read("context.md");
     assert!(report.contains("Sandbox: files by role"), "{report}");
-    // What a worker's output tells of is reported, with what would allow it.
+    // Refusals in a worker's output are reported, with the setting that would allow the access.
     let told = victim.join("told").display().to_string();
     let key = sandbox.beside("home").join(".ssh/id").display().to_string();
     for task in ["R-1", "T-1", "D-1", "S-1"] {

@@ -6,7 +6,7 @@ use std::fs;
 use wavecrew_process::sandbox::{LandlockAbi, Support};
 use wavecrew_test_support::sandbox::Sandbox;
 
-/// Tries to change what is not its own, and says what it could.
+/// Tries to change places that it may not change, and prints where it succeeded.
 const ATTEMPTS: &str = "echo x > ../victim/new && echo ESCAPED victim; \
     echo x > $HOME/.left && echo ESCAPED home; \
     cat $HOME/.ssh/id && echo ESCAPED key; \

@@ -58,10 +58,7 @@ fn documents_that_stay_wrong_fail() {
 fn an_invalid_score_is_sent_back() {
     for (score, told) in [
         ("", "the report needs `score`, a number from 0 to 1, and has none"),
-        (
-            r#""score":7"#,
-            "`score` is `7`, and has to be a number from 0 to 1",
-        ),
+        (r#""score":7"#, "`score` is `7`, but must be a number from 0 to 1"),
     ] {
         let sandbox = TeamSandbox::lifecycle();
         sandbox.score("CHECKPOINT-001", score);
@@ -141,5 +138,5 @@ report planned"#
         &circle.replace(r#""files":["a"]"#, r#""files":["../../etc/passwd"]"#),
     );
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);
-    sandbox.expect_cell("PLAN-001", "error", "no path from the project's root");
+    sandbox.expect_cell("PLAN-001", "error", "relative to the project's root");
 }

@@ -40,7 +40,8 @@ fn a_block_is_revised_once_and_then_stops_until_it_is_continued() {
         "the report is the brief:\n{told}"
     );
 
-    // It is judged again when the run goes on; the person may change the table or the documents in between.
+    // It is decided again when the run continues; the person may change the table or the documents in
+    // between.
     sandbox.example_worker("CHECKPOINT-001");
     sandbox
         .wavecrew(&format!("retry {} CHECKPOINT-001 -y", sandbox.session_id()))

@@ -21,9 +21,9 @@ enum Team {
 enum Moment {
     /// A worker of this attempt has begun and done nothing.
     Begun(&'static str),
-    /// It has done its work, and not said so.
+    /// It has done its work and not reported.
     Worked(&'static str),
-    /// Its own words decide how far it got; it says so with `reached`.
+    /// Its own text decides how far it got; it reports that with `reached`.
     Doing(&'static str, &'static str),
     /// This event of this task has just been put on record.
     On(&'static str, &'static str),

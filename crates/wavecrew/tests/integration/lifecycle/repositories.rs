@@ -114,7 +114,7 @@ fn without_a_repository_isolation_is_off() {
 #[test]
 fn work_outside_its_plan_conflicts_in_the_merge() {
     let sandbox = TeamSandbox::planex();
-    // The first issue said that it would leave the store alone. The third one waits for the second.
+    // The plan of the first issue does not touch the store. The third one waits for the second.
     sandbox.worker(
         "EXEC-001",
         "printf '\\n    def first(self):\\n        return 1\\n' >> app/store/__init__.py; report done",

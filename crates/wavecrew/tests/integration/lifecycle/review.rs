@@ -40,7 +40,7 @@ fn impossible_findings_are_sent_back_in_the_same_conversation() {
     );
     sandbox.expect_prompt(
         "REVIEW-001.1.3",
-        &["says APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"],
+        &["has the verdict APPROVE, but 1 of its findings is `critical`: the verdict would be BLOCK"],
     );
     assert_eq!(sandbox.cell("REVIEW-001", "status"), "completed");
 }
@@ -48,11 +48,11 @@ fn impossible_findings_are_sent_back_in_the_same_conversation() {
 #[test]
 fn a_review_that_stays_wrong_fails() {
     for (word, rows, error) in [
-        ("BLOCK", "", "says BLOCK, but it has no findings"),
+        ("BLOCK", "", "has the verdict BLOCK, but it has no findings"),
         (
             "BLOCK",
             r"| app/store/tags.py | 1 | terrible | taste | x | y |\n",
-            "whose severity is `terrible`, and has to be one of critical, high, medium, low",
+            "whose severity is `terrible`, but must be one of critical, high, medium, low",
         ),
     ] {
         let sandbox = TeamSandbox::lifecycle();
@@ -71,7 +71,11 @@ fn a_reported_verdict_must_match_the_document() {
     );
     sandbox.worker("REVIEW-001", &two_minds);
     sandbox.run_pipeline("impl-only --no-supervision").expect_exit(1);
-    sandbox.expect_cell("REVIEW-001", "error", "says BLOCK, but `APPROVE` was reported");
+    sandbox.expect_cell(
+        "REVIEW-001",
+        "error",
+        "says BLOCK, but `APPROVE` was reported",
+    );
 }
 
 #[test]

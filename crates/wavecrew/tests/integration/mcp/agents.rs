@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// Says which turn it is and what it was told.
+/// Prints the number of the turn and its message.
 const PARROT: &str = r#"echo "turn $WAVECREW_TURN: $(cat "$WAVECREW_PROMPT_FILE")""#;
 
 fn spawn(client: &mut Client, message: &str) -> String {

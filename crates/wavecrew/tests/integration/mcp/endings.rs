@@ -1,4 +1,4 @@
-//! What is taken away while something runs: the folder of a job, its server, the process that guards agents.
+//! Losses during a run: the folder of a job, its server, the guardian of agents.
 
 use crate::mcp::jobs::{ECHO, call, connect, wait_for_line, with_script};
 use crate::mcp::rpc::Client;
@@ -59,10 +59,7 @@ fn a_job_ends_with_its_folder() {
             "{ended}"
         );
         let why = ended["job_error"].as_str().unwrap();
-        assert!(
-            why.contains("was deleted or moved while its run was going"),
-            "{why}"
-        );
+        assert!(why.contains("was deleted or moved during its run"), "{why}");
         workers_are_gone(&project);
         assert!(!folder.exists(), "nothing may be made in its place");
         let cancelled = client.raw_call("cancel_agent_job", json!({"job_id": id(&folder)}));
@@ -80,10 +77,7 @@ fn a_run_of_a_team_ends_with_its_folder() {
     let answer = client.answer(asked)["result"].clone();
     assert_eq!(answer["isError"], true, "{answer}");
     let why = answer["content"][0]["text"].as_str().unwrap();
-    assert!(
-        why.contains("was deleted or moved while its run was going"),
-        "{why}"
-    );
+    assert!(why.contains("was deleted or moved during its run"), "{why}");
     workers_are_gone(&project);
 }
 

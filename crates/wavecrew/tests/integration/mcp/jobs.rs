@@ -132,7 +132,7 @@ fn clients_get_progress_when_they_ask_for_it() {
     );
 }
 
-/// The current version knows no introduction: every request says who asks, and how.
+/// The current version has no `initialize` request: every request names the client and the protocol.
 #[test]
 fn the_current_and_earlier_protocol_versions_work() {
     let project = with_script("path\na\nb\n", ECHO);

@@ -17,8 +17,8 @@ fn project(settings: &str) -> Sandbox {
     project
 }
 
-/// A call that wants to know how far it is; its answer, and the last that was told of it.
-fn told(client: &mut Client, tool: &str, arguments: Value) -> (Value, String) {
+/// A call with a progress token: its answer, and the last progress message.
+fn call_with_progress(client: &mut Client, tool: &str, arguments: Value) -> (Value, String) {
     let meta = json!({"progressToken": 1});
     let request = json!({"name": tool, "arguments": arguments, "_meta": meta});
     let answer = client.request("tools/call", request);
@@ -33,7 +33,7 @@ fn told(client: &mut Client, tool: &str, arguments: Value) -> (Value, String) {
 fn a_job_stops_at_its_limit_and_resumes_with_a_higher_one() {
     let project = project("");
     let mut client = connect(&project);
-    let (stopped, last) = told(
+    let (stopped, last) = call_with_progress(
         &mut client,
         "spawn_agents_on_csv",
         call(json!({"max_cost": 1.0, "max_workers": 1})),
@@ -88,7 +88,7 @@ fn a_limit_without_known_prices_is_reported() {
 fn a_team_stops_at_its_limit_and_resumes_with_a_higher_one() {
     let project = project("");
     let mut client = connect(&project);
-    let (stopped, last) = told(
+    let (stopped, last) = call_with_progress(
         &mut client,
         "team_run",
         json!({"team": "tasks.csv", "max_cost": 1, "max_workers": 1}),
@@ -104,7 +104,7 @@ fn a_team_stops_at_its_limit_and_resumes_with_a_higher_one() {
         format!("team_continue with session {session} and max_cost 2.00")
     );
     assert_eq!(last, "2 of 3 done (0 failed), 0 running, $1.00");
-    let (done, last) = told(
+    let (done, last) = call_with_progress(
         &mut client,
         "team_continue",
         json!({"session": session, "max_cost": 2}),

@@ -180,7 +180,7 @@ fn a_worker_that_reports_for_another_item_is_refused() {
 
 #[test]
 fn an_agent_that_we_started_gets_no_client_tools() {
-    // Even if it hides everything it was told about its place.
+    // Even if it removes all variables about its place.
     let project = with_script(
         "path\na\n",
         r#"printf '%s\n' \
@@ -241,7 +241,7 @@ fn a_call_that_is_too_long_is_answered_and_the_next_one_works() {
         json!({"name": "spawn_agents_on_csv", "arguments": call(json!({"instruction": long}))}),
     );
     let message = answer["error"]["message"].as_str().unwrap();
-    assert!(message.contains("at most 16777216 are taken"), "{message}");
+    assert!(message.contains("at most 16777216 are allowed"), "{message}");
     let done = client.call("spawn_agents_on_csv", call(json!({})));
     assert_eq!(done["completed_items"], 1, "{done}");
 }

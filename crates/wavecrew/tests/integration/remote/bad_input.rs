@@ -25,7 +25,7 @@ fn a_server_that_is_missing_or_unfit_is_named() {
     let outcome = sandbox.wavecrew(&format!("{run} --nats nats://127.0.0.1:9"));
     outcome.expect_error(
         2,
-        &["`place` cannot be `moon`", "says nowhere where its workers run"],
+        &["`place` cannot be `moon`", "does not set where its workers run"],
     );
 }
 

@@ -1,11 +1,12 @@
 //! Hosts, coordinators and servers that die, pause or come back.
 
 use super::{Host, completions, journal, project, wait_for_spawn, words};
+use std::path::{Path, PathBuf};
 use wavecrew_test_support::nats_server::NatsServer;
-use wavecrew_test_support::sandbox::{Sandbox, wait_until};
+use wavecrew_test_support::sandbox::{Running, Sandbox, wait_until};
 
 /// A task that ends when the test opens a gate, which is a file that its worker can see.
-fn gated() -> (Sandbox, std::path::PathBuf) {
+fn gated() -> (Sandbox, PathBuf) {
     let sandbox = project("A,First,do a,maker,\nB,Second,do b,maker,A\n", "");
     let gate = sandbox.beside("gate");
     let work = format!(
@@ -17,83 +18,116 @@ fn gated() -> (Sandbox, std::path::PathBuf) {
     (sandbox, gate)
 }
 
-fn open(gate: &std::path::Path) {
+/// A run of such a project, with task A on its only host.
+struct Started {
+    nats: NatsServer,
+    host: Host,
+    sandbox: Sandbox,
+    gate: PathBuf,
+    run: Running,
+}
+
+impl Started {
+    /// `None` when these tests are skipped.
+    fn with(nats: Option<NatsServer>, lease_seconds: u32) -> Option<Self> {
+        Self::with_work(nats, lease_seconds, "")
+    }
+
+    /// With more lines in `work.sh`.
+    fn with_work(nats: Option<NatsServer>, lease_seconds: u32, more: &str) -> Option<Self> {
+        let nats = nats?;
+        let host = Host::start(&nats, "first", "--slots 2");
+        let (sandbox, gate) = gated();
+        sandbox.write("work.sh", sandbox.text("work.sh") + more);
+        sandbox.write(
+            "wavecrew.toml",
+            format!("[remote]\nlease_seconds = {lease_seconds}\n"),
+        );
+        let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
+        wait_for_spawn(&sandbox, "A", "first");
+        Some(Self {
+            nats,
+            host,
+            sandbox,
+            gate,
+            run,
+        })
+    }
+
+    /// Kills the coordinator.
+    fn killed(self) -> (NatsServer, Host, Sandbox, PathBuf) {
+        drop(self.run.kill());
+        (self.nats, self.host, self.sandbox, self.gate)
+    }
+}
+
+fn open(gate: &Path) {
     std::fs::write(gate, "").unwrap();
 }
 
 #[test]
 fn another_host_takes_over_when_one_is_killed() {
-    let Some(nats) = NatsServer::start() else { return };
-    let first = Host::start(&nats, "first", "--slots 1");
-    let (sandbox, gate) = gated();
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "first");
-    drop(first.running.kill());
-    let _second = Host::start(&nats, "second", "--slots 1");
-    wait_for_spawn(&sandbox, "A", "second");
-    open(&gate);
-    run.wait().ok();
-    assert_eq!(completions(&sandbox, "A"), 1);
+    let Some(started) = Started::with(NatsServer::start(), 2) else {
+        return;
+    };
+    let sandbox = &started.sandbox;
+    drop(started.host.running.kill());
+    let _second = Host::start(&started.nats, "second", "--slots 1");
+    wait_for_spawn(sandbox, "A", "second");
+    open(&started.gate);
+    started.run.wait().ok();
+    assert_eq!(completions(sandbox, "A"), 1);
     assert_eq!(sandbox.text("by-A.txt"), "2\n");
-    assert!(journal(&sandbox).contains("its host first was lost"));
+    assert!(journal(sandbox).contains("its host first was lost"));
 }
 
 #[test]
 fn a_host_that_was_paused_too_long_is_refused() {
-    let Some(nats) = NatsServer::start() else { return };
-    let paused = Host::start(&nats, "paused", "--slots 1");
-    let (sandbox, gate) = gated();
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "paused");
+    let Some(started) = Started::with(NatsServer::start(), 2) else {
+        return;
+    };
+    let (paused, sandbox) = (&started.host, &started.sandbox);
     paused.stop();
-    let _other = Host::start(&nats, "other", "--slots 1");
-    wait_for_spawn(&sandbox, "A", "other");
+    let _other = Host::start(&started.nats, "other", "--slots 1");
+    wait_for_spawn(sandbox, "A", "other");
     // Its worker is done now, and it may speak again: too late.
-    open(&gate);
+    open(&started.gate);
     paused.go_on();
-    run.wait().ok();
+    started.run.wait().ok();
     wait_until("the end of the lost turn", || paused.said().contains("[END] A"));
     assert!(paused.said().contains("lease lost"), "{}", paused.said());
-    assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
+    assert_eq!((completions(sandbox, "A"), completions(sandbox, "B")), (1, 1));
     assert_eq!(sandbox.text("by-A.txt"), "2\n");
 }
 
 #[test]
 fn a_run_waits_while_the_server_is_down() {
-    let Some(mut nats) = NatsServer::start() else {
+    let Some(mut started) = Started::with(NatsServer::start(), 60) else {
         return;
     };
-    let _host = Host::start(&nats, "h1", "--slots 1");
-    let (sandbox, gate) = gated();
-    sandbox.write("wavecrew.toml", "[remote]\nlease_seconds = 60\n");
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "h1");
-    nats.kill(0);
-    open(&gate);
+    started.nats.kill(0);
+    open(&started.gate);
+    let run = started.run;
     wait_until("the word that NATS is away", || {
         format!("{}{}", run.stdout(), run.stderr()).contains("does not answer; the run waits")
     });
-    nats.restart(0);
+    started.nats.restart(0);
     run.wait().expect_exit(0).expect_output("NATS answers again");
-    assert_eq!(sandbox.text("by-A.txt"), "1\n");
-    assert_eq!(sandbox.text("by-B.txt"), "1\n");
+    assert_eq!(started.sandbox.text("by-A.txt"), "1\n");
+    assert_eq!(started.sandbox.text("by-B.txt"), "1\n");
 }
 
 #[test]
 fn a_cluster_loses_its_leader_without_anyone_noticing() {
-    let Some(mut nats) = NatsServer::cluster() else {
+    let Some(mut started) = Started::with(NatsServer::cluster(), 30) else {
         return;
     };
-    let _host = Host::start(&nats, "h1", "--slots 1");
-    let (sandbox, gate) = gated();
-    sandbox.write("wavecrew.toml", "[remote]\nlease_seconds = 30\n");
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "h1");
-    let leader = nats.leader_of("wavecrew-default-results");
-    nats.kill(leader);
-    open(&gate);
-    run.wait().ok();
-    assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
+    let leader = started.nats.leader_of("wavecrew-default-results");
+    started.nats.kill(leader);
+    open(&started.gate);
+    started.run.wait().ok();
+    let sandbox = &started.sandbox;
+    assert_eq!((completions(sandbox, "A"), completions(sandbox, "B")), (1, 1));
     assert_eq!(sandbox.text("by-A.txt"), "1\n");
 }
 
@@ -109,12 +143,10 @@ fn starts(host: &Host, task: &str) -> usize {
 
 #[test]
 fn a_turn_that_ended_without_a_coordinator_does_not_run_again() {
-    let Some(nats) = NatsServer::start() else { return };
-    let host = Host::start(&nats, "h1", "--slots 2");
-    let (sandbox, gate) = gated();
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "h1");
-    drop(run.kill());
+    let Some(started) = Started::with(NatsServer::start(), 2) else {
+        return;
+    };
+    let (nats, host, sandbox, gate) = started.killed();
     open(&gate);
     wait_until("the end of the turn", || host.said().contains("[END] A"));
     let said = sandbox.resume_with(&*more(&nats)).ok();
@@ -122,20 +154,17 @@ fn a_turn_that_ended_without_a_coordinator_does_not_run_again() {
     assert_eq!(starts(&host, "A"), 1, "{said}\n{}", host.said());
     assert_eq!(sandbox.text("by-A.txt"), "1\n");
     let log = sandbox.wavecrew("logs A").ok();
-    assert!(log.contains("attempt 1 on h1"), "{log}");
+    assert!(log.contains("attempt 1 on first"), "{log}");
 }
 
 #[test]
 fn a_turn_that_goes_on_without_a_coordinator_is_continued() {
-    let Some(nats) = NatsServer::start() else { return };
-    let host = Host::start(&nats, "h1", "--slots 2");
-    let (sandbox, gate) = gated();
     // It reports by a command, which waits for an answer of the run.
     let report = "[ $WAVECREW_TASK = B ] || wavecrew report '{\"id\": \"A\", \"status\": \"completed\", \"findings\": \"by command\"}'\n";
-    sandbox.write("work.sh", sandbox.text("work.sh") + report);
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "h1");
-    drop(run.kill());
+    let Some(started) = Started::with_work(NatsServer::start(), 2, report) else {
+        return;
+    };
+    let (nats, host, sandbox, gate) = started.killed();
     let id = sandbox.session_id();
     let continued = sandbox.spawn(&mut sandbox.command(&*format!("resume {id} {}", more(&nats))));
     continued.wait_for_output("A does not run again");
@@ -149,12 +178,10 @@ fn a_turn_that_goes_on_without_a_coordinator_is_continued() {
 
 #[test]
 fn a_turn_whose_row_was_edited_runs_again() {
-    let Some(nats) = NatsServer::start() else { return };
-    let host = Host::start(&nats, "h1", "--slots 2");
-    let (sandbox, gate) = gated();
-    let run = sandbox.spawn(&mut sandbox.command(&*words(&nats, "--place remote")));
-    wait_for_spawn(&sandbox, "A", "h1");
-    drop(run.kill());
+    let Some(started) = Started::with(NatsServer::start(), 2) else {
+        return;
+    };
+    let (nats, host, sandbox, gate) = started.killed();
     let table = sandbox.in_session("tasks.csv");
     let text = std::fs::read_to_string(&table).unwrap();
     std::fs::write(&table, text.replace("do a", "do something else")).unwrap();

@@ -43,7 +43,7 @@ fn another_machine_continues_a_session_whose_coordinator_is_gone() {
     wait_for_spawn(&first, "B", "h1");
     let id = first.session_id();
     let second = another_machine(&first);
-    // As long as the first one is there, nobody else gets the session.
+    // While the first one is alive, no other coordinator gets the session.
     let outcome = second.wavecrew(&*continued(&nats, &id, "--place remote"));
     outcome.expect_error(5, &[&format!("the session `{id}` is in use by"), "wavecrew run"]);
     drop(run.kill());
@@ -53,7 +53,7 @@ fn another_machine_continues_a_session_whose_coordinator_is_gone() {
     second.wavecrew(&*continued(&nats, &id, "--place remote")).ok();
     assert_eq!((completions(&second, "A"), completions(&second, "B")), (1, 1));
     assert_eq!(host.said().matches("[START]").count(), 2, "{}", host.said());
-    // What A left for the first machine and B for nobody is in the folder of the second one.
+    // The files of A, for the first machine, and of B, for none, are in the folder of the second one.
     assert_eq!(
         (second.text("by-A.txt"), second.text("by-B.txt")),
         ("1\n".to_owned(), "1\n".to_owned())

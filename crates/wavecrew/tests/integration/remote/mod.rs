@@ -33,7 +33,7 @@ impl Host {
         }
     }
 
-    /// What it said so far.
+    /// Its output so far.
     fn said(&self) -> String {
         self.running.stderr()
     }

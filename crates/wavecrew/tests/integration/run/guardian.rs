@@ -101,5 +101,5 @@ fn where_there_is_no_namespace_the_start_says_so_and_workers_end_with_the_guardi
     sandbox.expect_no_processes();
     sandbox
         .wavecrew("doctor")
-        .expect_output("may live on if wavecrew and its guardian are killed at once");
+        .expect_output("may survive if wavecrew and its guardian are killed at once");
 }

@@ -52,7 +52,7 @@ fn keys_show_the_log_of_a_worker_and_stop_the_run() {
         .expect("log of b (l next, Esc close)")
         .press(ESCAPE)
         .press("q")
-        .expect("Stopping: workers that run may finish");
+        .expect("Stopping: running workers may finish");
     sandbox.write("go", "");
     terminal.expect("[DONE] a: Lay the table");
     terminal.expect_exit(130);

@@ -19,7 +19,7 @@ fn without_a_person_the_worker_decides() {
     let sandbox = Sandbox::new().tasks("id\na");
     start(&sandbox, AGENT, "-y").wait().expect_exit(0);
     let findings = sandbox.cell("a", "findings");
-    assert!(findings.starts_with("Nobody is here to answer."), "{findings}");
+    assert!(findings.starts_with("Nobody can answer."), "{findings}");
     let questions = fs::read_dir(sandbox.session().join(".run/asks"));
     assert_eq!(questions.into_iter().flatten().count(), 0, "none is left");
 }
@@ -31,7 +31,7 @@ fn a_person_may_answer_freely() {
     let asked = sandbox.answer(&mut run, "neither");
     assert_eq!(
         asked["question"],
-        "a asks: Which one? (decides itself unless told within 2m 00s)"
+        "a asks: Which one? (decides itself unless answered within 2m 00s)"
     );
     assert_eq!(
         (&asked["options"], &asked["open"]),

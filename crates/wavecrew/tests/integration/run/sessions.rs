@@ -51,7 +51,7 @@ fn a_read_only_session_is_refused_before_anything_runs() {
 #[test]
 fn without_a_journal_the_table_is_the_state() {
     let sandbox = half_done();
-    // The table is refreshed in the background: make it say what happened.
+    // The table is refreshed in the background: wait until it shows what happened.
     sandbox.edit_cells(&[("a", "status", "completed"), ("a", "findings", "by hand")]);
     fs::remove_file(sandbox.in_session("journal.ndjson")).expect("a journal");
     fs::write(
@@ -159,7 +159,7 @@ fn a_run_ends_when_its_folder_is_moved_and_resumes_when_it_is_back() {
     fs::rename(&folder, &away).expect("the folder is moved");
     run.wait()
         .expect_exit(5)
-        .expect_output("was deleted or moved while its run was going")
+        .expect_output("was deleted or moved during its run")
         .expect_output("if it was moved, move it back");
     sandbox.expect_no_processes();
     assert!(!folder.exists(), "nothing may be made in its place");

@@ -149,7 +149,7 @@ fn a_bad_edit_during_a_run_is_set_aside_and_the_run_continues() {
 
 #[test]
 fn an_edit_at_the_last_moment_is_applied_by_the_next_run() {
-    // The run ends before the edit has settled: it must still be there, in the table or taken over.
+    // The run ends before the edit has settled: it must not be lost: it is in the table, or was applied.
     let sandbox = under_way();
     let run = sandbox.start();
     sandbox.wait_for_file("up");

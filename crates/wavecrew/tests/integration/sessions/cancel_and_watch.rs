@@ -112,7 +112,7 @@ fn an_ended_session_keeps_its_state() {
         );
         assert_eq!(session.dir.read_info().unwrap().state, state);
     }
-    // A run that ends by itself while it is told.
+    // A run that ends by itself while it gets the signal.
     let mut session = Session::new(&sandbox, "run-x", "generic", TABLE);
     let lock = session.lock();
     let cancel = start(&sandbox, "cancel run-x");
@@ -188,7 +188,7 @@ fn watching_without_a_terminal_is_calm() {
     let mut watch = start_piped(&sandbox, "watch -v");
     let mut out = BufReader::new(watch.stdout.take().unwrap());
     let mut text = String::new();
-    // Everything after this line is told as it happens.
+    // Everything after this line is printed as it happens.
     out.read_line(&mut text).unwrap();
     session.record(&[Event::SentBack {
         task: "C".to_owned(),

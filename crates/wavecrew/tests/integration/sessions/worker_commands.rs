@@ -193,7 +193,7 @@ fn a_role_sends_only_its_own_messages() {
     );
     worker
         .run(&["msg", "--type", "error", "--to", "generator"])
-        .expect_error(2, &["may not write to `generator`", "coordinator only"]);
+        .expect_error(2, &["may not write to `generator`", "only to the coordinator"]);
     worker
         .run(&["msg", "--type", "error", "--data", "{"])
         .expect_error(2, &["--data is not JSON"]);

@@ -1,4 +1,5 @@
-//! Rust and Go: real compilers and runners, tests taken or left file by file, and a word about tools that are not there.
+//! Rust and Go: real compilers and runners, tests kept or dropped file by file, and a note about missing
+//! tools.
 
 use std::env;
 
@@ -96,7 +97,7 @@ fn a_go_module() {
     };
     assert!(
         on_path("go"),
-        "no go on PATH: install golang-go, or set WAVECREW_SKIP_FRAMEWORKS=1 to go on without"
+        "no go on PATH: install golang-go, or set WAVECREW_SKIP_FRAMEWORKS=1 to continue without"
     );
     let wrong = "package shop\n\nimport \"testing\"\n\nfunc TestLabels(t *testing.T) {\n\tif got := Label(200); got != \"2\" {\n\t\tt.Errorf(\"got %q\", got)\n\t}\n}\n";
     sandbox.workers(&agent(

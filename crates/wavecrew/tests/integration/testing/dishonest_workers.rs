@@ -1,4 +1,4 @@
-//! Dishonest workers: each is caught and told why.
+//! Dishonest workers: each is caught and gets the reason.
 
 use crate::testing::testing_sandbox::TestingSandbox;
 use std::fs;
@@ -150,7 +150,7 @@ fn a_test_that_kills_the_check_process_ends_with_it() {
     sandbox.workers(&format!(
         "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {test:?})\n"
     ));
-    // The line is closed when nobody holds its other end any more.
+    // The pipe is closed when no process holds its other end.
     let closed = thread::spawn(move || fs::read(line).unwrap());
     sandbox.test("--mutation off").expect_exit(1);
     assert_eq!(closed.join().unwrap(), b"");

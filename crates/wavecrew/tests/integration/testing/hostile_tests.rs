@@ -128,7 +128,7 @@ fn settings_that_leave_out_all_files_are_reported() {
     sandbox.workers(&format!(
         "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', {GOOD:?})\n"
     ));
-    let message = "settings leave out all files in scope";
+    let message = "settings exclude all files in scope";
     sandbox
         .test("--mutation off")
         .expect_exit(0)

@@ -1,5 +1,5 @@
-//! A run whose coordinator is killed at every step, one after the other: nothing of what was done is done again, nothing is
-//! left running, and it comes to the same end as a run that nobody disturbed.
+//! A run whose coordinator is killed at every step, one after the other: nothing of what was done is done
+//! again, nothing is left running, and its result is that of an undisturbed run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ const STEPS: [&str; 9] = [
     "TESTANA-001",
 ];
 
-/// Whoever passes a gate that is shut says so, and stays there until it is killed. Tests are run when the generator's work is
-/// looked at, too: only runs for the executor's row are held as measurements.
+/// A process that reaches a closed gate reports it, and waits there until it is killed. Tests are run when
+/// the generator's work is looked at, too: only runs for the executor's row are held as measurements.
 const GATE: &str = r#"
 import pathlib, time
 

@@ -179,7 +179,7 @@ fn a_question_in_two_tabs_is_answered_once() {
         .expect(409)
         .expect_text("not an answer to the question");
     answer("abort").expect(303);
-    answer("retry").expect(409).expect_text("has an answer already");
+    answer("retry").expect(409).expect_text("already has an answer");
     run.wait().expect_exit(1);
     let answered = sandbox.events("answered");
     assert_eq!(answered.len(), 1, "{answered:?}");

@@ -12,7 +12,7 @@ use wavecrew_test_support::sandbox::{Sandbox, wait_until};
 use wavecrew_test_support::web_server::Server;
 use wavecrew_test_support::{depth, frameworks};
 
-/// Works until a file of its name appears; fails the first time if its name says so.
+/// Works until a file of its name appears; fails the first time if its name requests it.
 const AGENT: &str = r#"task=$WAVECREW_TASK
 until [ -e "go-$task" ]; do sleep 0.05; done
 if [ -e "fail-$task" ]; then exit 1; fi

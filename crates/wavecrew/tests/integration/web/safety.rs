@@ -39,7 +39,7 @@ fn the_token_of_the_link_becomes_a_strict_cookie_and_nothing_else_gets_in() {
     );
     for (path, header, says) in [
         ("/", "X: 1", "needs the link with its token"),
-        ("/?token=0000", "X: 1", "not valid any more"),
+        ("/?token=0000", "X: 1", "no longer valid"),
         (
             "/s/x",
             "Cookie: wavecrew-1=1",

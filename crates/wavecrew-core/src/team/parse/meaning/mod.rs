@@ -1,4 +1,5 @@
-//! Checks what the shape cannot say: names that must exist, ids that must differ, thresholds in order.
+//! Checks rules that the JSON Schema cannot express: names that must exist, ids that must differ, thresholds
+//! in order.
 
 mod columns;
 mod pipelines;

@@ -42,7 +42,8 @@ impl Check<'_, '_, '_> {
                     self.links(at!["pipelines", p, "rewire", r], pipeline, task);
                 }
             }
-            // A cycle that was taken over is reported where it stands; a base that is missing leaves holes.
+            // A cycle in an included pipeline is reported there; if an included pipeline is missing,
+            // dependencies may be missing too.
             if !written.complete || written.extends.iter().any(|base| cyclic.contains(&base.as_str())) {
                 cyclic.push(&pipeline.name);
                 continue;
@@ -51,7 +52,7 @@ impl Check<'_, '_, '_> {
                 Ok(levels) => self.context_is_earlier(p, pipeline, written, &levels),
                 Err(cycle) => {
                     cyclic.push(&pipeline.name);
-                    // A task that names itself was reported with its link.
+                    // A task that depends on itself was already reported.
                     if cycle.len() == 1 {
                         continue;
                     }

@@ -1,4 +1,4 @@
-//! Roles: names and prefixes that differ, instructions that say something, owed files inside the session.
+//! Roles: names and prefixes that differ, instructions that are not empty, owed files inside the session.
 
 use super::{Check, did_you_mean, is_word, unsafe_path};
 use crate::team::Owed;

@@ -39,7 +39,7 @@ pub struct World {
     disk: Ledger,
     synced: usize,
     workers: BTreeMap<WorkerId, Worker>,
-    /// Claims that are being examined; `true` where there is no worker yet and none is wanted any more.
+    /// Claims that are being checked; `true` if there is no worker yet and none is needed any more.
     examined: BTreeMap<WorkerId, bool>,
     /// Reports in the channel of dead workers.
     inbox: Vec<RecoveredReport>,
@@ -126,7 +126,7 @@ impl World {
     fn make_room(&mut self) {
         self.seen.limits += 1;
         if let Some(most) = self.options.budget.tokens {
-            // Those that ran were let finish, and nobody else was started.
+            // Running workers could finish, and no others were started.
             let at_once = self.options.concurrency as u64 * MOST_TURNS * MOST_TOKENS;
             let used = self.disk.totals.spent.tokens();
             assert!(used <= most + at_once, "{used} tokens were used of {most}");
@@ -278,7 +278,7 @@ impl World {
                 self.workers
                     .get_mut(&worker)
                     .expect("only open workers are spoken to")
-                    .hear(turn);
+                    .receive(turn);
             }
             Action::Close { worker, .. } => match self.workers.get_mut(&worker) {
                 Some(open) => open.closing = true,

@@ -181,7 +181,7 @@ impl World {
         self.gone(host, boot, token);
     }
 
-    /// A process that was told to end is gone.
+    /// A process that was asked to end has ended.
     pub(super) fn ended(&mut self, host: usize, boot: u32, token: Token) {
         let found = &mut self.hosts[host];
         if found.boot != boot || !found.up {

@@ -58,7 +58,7 @@ pub enum Event {
     /// A request reaches the store.
     Request(Actor, Token, Request),
     Answer(Actor, Token, Answer),
-    /// The store tells a coordinator about a change.
+    /// The store notifies a coordinator about a change.
     Watched(usize, Token, u64, LeaseRecord),
     /// The stream of work delivers: a turn, or an acknowledgement.
     Turn {

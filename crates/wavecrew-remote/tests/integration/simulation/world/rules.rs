@@ -1,4 +1,4 @@
-//! What the journal says, and the rules that must hold.
+//! The journal, and the rules that must hold.
 
 use super::*;
 

@@ -188,7 +188,7 @@ fn a_document_with_spaces_and_umlauts_in_its_name() {
         .expect(
             WRITER,
             "send back: `spec/DOC-1 ü.md` has nothing below the heading `Scope`; \
-             `spec/DOC-1 ü.md` has no heading `Risks`: name the section that says it so",
+             `spec/DOC-1 ü.md` has no heading `Risks`: give the section with this content that heading",
         )
         .file(
             "spec/DOC-1 ü.md",
@@ -219,7 +219,7 @@ fn everything_that_is_missing_is_named_at_once() {
         .file("tasks/T-4.txt", "abcd")
         .expect(
             PLANNER,
-            "send back: too many files match `tasks/T-*.txt`: 4, at most 3 are wanted",
+            "send back: too many files match `tasks/T-*.txt`: 4, at most 3 are allowed",
         );
 }
 

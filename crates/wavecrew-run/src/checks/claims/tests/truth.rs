@@ -1,4 +1,4 @@
-//! The suite of cheating and honest workers, held against the checks in this process.
+//! Runs the checks on the suite of cheating and honest workers, in this process.
 
 use super::super::{Sources, check};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use wavecrew_core::sheet::{Origin, Sheet};
 use wavecrew_core::team::Team;
 use wavecrew_test_support::truth::{Case, Worker, cases};
 
-/// What becomes of a worker's claim.
+/// The outcome of a worker's claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Accepted,

@@ -1,4 +1,7 @@
-//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at what the last round left.
+//! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at the gaps of
+//! the last round.
+
+mod findings;
 
 use super::finished_modules::FinishedModules;
 use super::{RoleResult, RoleTask};
@@ -9,15 +12,11 @@ use crate::scope::FrameworkInScope;
 use crate::what_changed;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wavecrew_core::time::human;
-use wavecrew_core::view::count;
 use wavecrew_diff::is_acceptable;
 use wavecrew_measure::FileCoverage;
-use wavecrew_measure::framework::python_environment::install_command;
-use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{
     Dropped, Feedback, Imports, Module, NOT_REACHED, Outcome, Priorities, Progress, Request, SuspectedDefect,
     WrittenFile, generate,
@@ -29,9 +28,6 @@ const BUDGET: u64 = 10;
 const COMPARISON_SEARCHES: u64 = 4;
 const LEAST_COMPARISON: u64 = 15;
 const MOST_COMPARISON: u64 = 60;
-/// Untested items that findings name.
-const MOST_UNTESTED: usize = 8;
-
 pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     let folder = task
         .scope
@@ -46,7 +42,7 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
             skipped.push(format!("{name}: the offline agent cannot write its tests"));
             continue;
         }
-        // A framework that cannot run costs the others nothing.
+        // A framework that cannot run does not affect the others.
         match write(task, framework, &folder) {
             Ok(outcome) => modules.extend(outcome.modules),
             Err(error) => skipped.push(format!("{name} in {}: {error}", framework.root.display())),
@@ -57,10 +53,10 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .flat_map(|m| &m.written)
         .map(|w| w.path.clone())
         .collect();
-    // Also without tests: a defect is worth knowing.
+    // Defects are reported even if no test was written.
     share_discoveries(task, &modules);
-    let untested = untested(task, &modules);
-    let list = list(task, &untested)?;
+    let untested = findings::untested(task, &modules);
+    let list = findings::list(task, &untested)?;
     let earlier = if written.is_empty() {
         earlier_files(task)
     } else {
@@ -68,25 +64,25 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
     };
     if !earlier.is_empty() {
         return Ok(RoleResult {
-            findings: "Nothing new: the tests of the earlier rounds show all that was found.".to_owned(),
+            findings: "Nothing new: tests of earlier rounds cover all that was found.".to_owned(),
             columns: json!({ "test_files": earlier.join(";") }),
         });
     }
     if written.is_empty() && !is_tested_already(task, &modules) {
-        return Err(no_tests_error(untested, skipped));
+        return Err(findings::no_tests_error(untested, skipped));
     }
     let (findings, files) = if written.is_empty() {
         let file = folder.join(NOTHING_NEW);
         task.write(
             &file,
-            "The project's own tests show all that the offline agent could show.\n",
+            "The project's own tests cover all that the offline agent found.\n",
         )?;
         (
-            "Nothing new: the project's own tests show all that new ones would.".to_owned(),
+            "Nothing new: the project's own tests cover all that new ones would.".to_owned(),
             Vec::new(),
         )
     } else {
-        let findings = summary(&modules, &untested, &list, &skipped);
+        let findings = findings::summary(&modules, &untested, &list, &skipped);
         (
             findings,
             written.iter().map(|path| in_session(task, path)).collect(),
@@ -182,7 +178,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         root,
         files,
         framework: framework.framework.clone(),
-        // Of several roots, the tests of each lie below its path.
+        // With several roots, the tests of each are below its path.
         layer_folder: if framework.root == Path::new(".") {
             folder.to_owned()
         } else {
@@ -202,7 +198,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         Progress::Step { module, what } => eprintln!("{}", count.line(&module, &what)),
         Progress::Finished(module) => {
             count.done += 1;
-            eprintln!("{}", count.line(&module.file, &line(&module)));
+            eprintln!("{}", count.line(&module.file, &findings::line(&module)));
             // Without the entry a continued worker searches the module again, which costs time only.
             if !module.dropped.iter().any(|left| left.why == NOT_REACHED) {
                 let _ = finished.add(&module);
@@ -216,7 +212,7 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
     Ok(outcome)
 }
 
-/// What decides the order of modules: changed files come first, then those that existing tests leave uncovered.
+/// The order of modules: changed files come first, then those that existing tests do not cover.
 fn priorities(task: &RoleTask) -> Priorities {
     let files = task.scope.files.iter().map(|file| task.copy.join(&file.path));
     let uncovered = |file: FileCoverage| {
@@ -267,7 +263,7 @@ impl ModuleCount {
         format!("module {number}/{} {name} {percent} %: {what}{left}", self.total)
     }
 
-    /// As long as the finished modules took, for the others.
+    /// Estimates the time for the other modules from that of the finished ones.
     fn left(&self, elapsed: Duration) -> Option<Duration> {
         let done = u32::try_from(self.done - self.before).ok()?;
         let open = u32::try_from(self.total - self.done).ok()?;
@@ -275,7 +271,7 @@ impl ModuleCount {
     }
 }
 
-/// What the measured run before this one left open.
+/// The gaps that the previous measured run left.
 fn feedback(task: &RoleTask) -> Option<Feedback> {
     let result = task.result()?;
     let mut feedback = Feedback::default();
@@ -325,7 +321,8 @@ fn share_defects(task: &RoleTask, source: &str, defects: &[SuspectedDefect]) {
     }
 }
 
-/// Line, pattern and description, once for each line: the board takes a second entry for a line as a repetition.
+/// Line, pattern and description, once for each line: the board treats a second entry for a line as a
+/// repetition.
 fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, String)> {
     let mut places: BTreeMap<u32, Vec<&SuspectedDefect>> = BTreeMap::new();
     for defect in defects {
@@ -352,123 +349,6 @@ fn by_place(defects: &[SuspectedDefect], session: &Path) -> Vec<(u32, String, St
     places.into_iter().map(entry).collect()
 }
 
-/// Writes the list of untested code where findings have no room for it. Returns its path, or nothing.
-fn list(task: &RoleTask, untested: &[String]) -> Result<String, String> {
-    if untested.len() <= MOST_UNTESTED {
-        return Ok(String::new());
-    }
-    let file = SessionPaths::relative().untested_report(&task.layer);
-    let mut text = String::from("# Untested\n\n");
-    for line in untested {
-        let _ = writeln!(text, "- {line}");
-    }
-    task.write(&file, &text)?;
-    Ok(file.to_string_lossy().into_owned())
-}
-
-/// Untested code with the reason; whole modules come first.
-fn untested(task: &RoleTask, modules: &[Module]) -> Vec<String> {
-    let of = |module: &Module| {
-        let file = module
-            .file
-            .strip_prefix(&task.copy)
-            .unwrap_or(&module.file)
-            .display()
-            .to_string();
-        let whole = module.file.display().to_string();
-        let line = move |left: &Dropped| {
-            let fix = missing_package(&left.why).map_or(String::new(), |package| {
-                format!("; fix: {}", install_command(&task.copy, &[package]))
-            });
-            if left.what == whole || left.what == module.module {
-                (false, format!("{file}: {}{fix}", left.why))
-            } else {
-                (true, format!("{} of {file}: {}{fix}", left.what, left.why))
-            }
-        };
-        module.dropped.iter().map(line).collect::<Vec<_>>()
-    };
-    let mut lines: Vec<(bool, String)> = modules.iter().flat_map(of).collect();
-    lines.sort_by_key(|(part, _)| *part);
-    lines.into_iter().map(|(_, line)| line).collect()
-}
-
-/// The package that an import error names.
-fn missing_package(why: &str) -> Option<&str> {
-    let (_, rest) = why.split_once("No module named ")?;
-    let name = rest.trim_start_matches(['\'', '"']);
-    let end = name
-        .find(|c: char| !c.is_alphanumeric() && !"_-".contains(c))
-        .unwrap_or(name.len());
-    (end > 0).then(|| &name[..end])
-}
-
-fn summary(modules: &[Module], untested: &[String], list: &str, skipped: &[String]) -> String {
-    let tests: usize = modules
-        .iter()
-        .flat_map(|m| &m.written)
-        .map(|w| w.tests.len())
-        .sum();
-    let files: usize = modules.iter().map(|m| m.written.len()).sum();
-    let (killed, planted) = modules
-        .iter()
-        .filter_map(|m| m.mutants)
-        .fold((0, 0), |(killed, all), mutants| {
-            (killed + mutants.killed, all + mutants.killed + mutants.survived)
-        });
-    let mut text = format!(
-        "{} in {}, which record what the code does now",
-        count(tests, "test"),
-        count(files, "file")
-    );
-    if planted > 0 {
-        let _ = write!(text, "; they kill {killed} of {planted} mutants");
-    }
-    let defects: usize = modules.iter().map(|m| m.defects.len()).sum();
-    if defects > 0 {
-        let _ = write!(text, "; {} on the board", count(defects, "suspected defect"));
-    }
-    if !untested.is_empty() {
-        let shown = &untested[..untested.len().min(MOST_UNTESTED)];
-        let _ = write!(text, "; untested: {}", shown.join(", "));
-        if untested.len() > shown.len() {
-            let _ = write!(text, " and {} more in {list}", untested.len() - shown.len());
-        }
-    }
-    if !skipped.is_empty() {
-        let _ = write!(text, "; skipped {}", skipped.join(", "));
-    }
-    text.push('.');
-    text
-}
-
-fn no_tests_error(mut reasons: Vec<String>, skipped: Vec<String>) -> String {
-    reasons.extend(skipped);
-    if reasons.is_empty() {
-        reasons.push("no public function in scope could be called".to_owned());
-    }
-    reasons.truncate(MOST_UNTESTED);
-    format!("no test could be written: {}", reasons.join("; "))
-}
-
-fn line(module: &Module) -> String {
-    let tests: usize = module.written.iter().map(|written| written.tests.len()).sum();
-    let mut text = count(tests, "test");
-    if let Some((reached, all)) = module.lines {
-        let _ = write!(text, ", {reached} of {all} lines");
-    }
-    if let Some(mutants) = module.mutants {
-        let _ = write!(
-            text,
-            ", {} of {} mutants killed",
-            mutants.killed,
-            mutants.killed + mutants.survived
-        );
-    }
-    let _ = write!(text, ", {} calls in {:.1} s", module.calls, module.seconds);
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -482,13 +362,6 @@ mod tests {
         assert_eq!(count.left(Duration::from_secs(20)), Some(Duration::from_mins(1)));
         count.done = 10;
         assert_eq!(count.left(Duration::from_secs(20)), None);
-    }
-
-    #[test]
-    fn an_import_error_names_its_package() {
-        let why = "cannot be imported: ModuleNotFoundError: No module named 'yaml.loader'";
-        assert_eq!(missing_package(why), Some("yaml"));
-        assert_eq!(missing_package("it raises ValueError"), None);
     }
 
     #[test]

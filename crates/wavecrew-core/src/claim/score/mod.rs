@@ -1,6 +1,10 @@
 //! Scores of checkpoints and gates: whether they have reasons, and whether the figures of a report and of its document
 //! agree.
 
+mod figure;
+
+pub(crate) use figure::figure;
+
 use super::markdown::Outline;
 use super::normal::usual_form;
 use super::rules::{Problem, Rule, TruthKind};
@@ -8,10 +12,11 @@ use super::text::{gap, particulars, quoted};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{GateKind, Team};
+use figure::{Figure, figure_first, points_of};
 
 /// Figures may differ by this share of the scale: people round.
 const TOLERANCE: f64 = 0.03;
-/// A mean may be this far below the score that is said to be it.
+/// A mean may be this far below the score that is stated for it.
 const MEAN_TOLERANCE: f64 = 0.1;
 const REASONS: [&str; 6] = [
     "reasons",
@@ -39,7 +44,7 @@ const TOTALS: [&str; 12] = [
     "итого",
 ];
 
-/// A score, its scale, and what follows from it.
+/// A score, its scale, and its verdict.
 struct Given<'a> {
     score: f64,
     scale: f64,
@@ -48,8 +53,8 @@ struct Given<'a> {
     dimensions: Vec<&'a str>,
 }
 
-/// What is wrong with the score that a task reports, held against its document. Each problem goes on from the document's
-/// name.
+/// What is wrong with the score that a task reports, compared with its document. The text of each problem
+/// follows the document's name.
 pub fn score_problems(
     team: &Team,
     plan: &Plan,
@@ -129,7 +134,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         problems.push(Problem::new(
             Rule::Disagrees,
             format!(
-                "has values with a mean of {mean:.2}, and the score is {}",
+                "has values with a mean of {mean:.2}, but the score is {}",
                 given.score
             ),
         ));
@@ -156,7 +161,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
     problems
 }
 
-/// Whether each of several reasons says that something is missing or wrong as a whole.
+/// Whether each of several reasons states that something is missing or wrong as a whole.
 fn speak_against(reasons: &[&str]) -> bool {
     const AGAINST: [&str; 20] = [
         "contradict",
@@ -203,7 +208,7 @@ fn names_a_place(text: &str) -> bool {
         || text.split_whitespace().any(is_file)
 }
 
-/// The values of the checks in a table or a list, and everything else that is said.
+/// The values of the checks in a table or a list, and all other text.
 fn checks(text: &str) -> (Vec<Figure>, String) {
     let (mut values, mut told) = (Vec::new(), String::new());
     let mut column = None;
@@ -295,7 +300,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
             problems.push(Problem::new(
                 Rule::Disagrees,
                 format!(
-                    "gives points with a mean of {mean:.1}, and the score is {}",
+                    "gives points with a mean of {mean:.1}, but the score is {}",
                     given.score
                 ),
             ));
@@ -315,7 +320,7 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
     problems
 }
 
-/// A total in the document that is another one.
+/// A total in the document that differs from the score.
 fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('|'));
     let mut totals = lines.filter_map(|line| {
@@ -337,7 +342,7 @@ fn written_total(given: &Given<'_>, text: &str) -> Option<Problem> {
     let (line, _) = totals.find(|(_, total)| apart(*total))?;
     Some(Problem::new(
         Rule::Disagrees,
-        format!("says {}, and the score is {}", quoted(line), given.score),
+        format!("states {}, but the score is {}", quoted(line), given.score),
     ))
 }
 
@@ -379,113 +384,13 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
     ((against && given.passes) || (in_favour && given.blocks)).then(|| {
         Problem::new(
             Rule::Disagrees,
-            format!("says {}, and the score is {}", quoted(line), given.score),
+            format!("states {}, but the score is {}", quoted(line), given.score),
         )
     })
 }
 
 fn without_numbers(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), " ")
-}
-
-/// The points that a title or a section gives: first, or marked as points.
-fn points_of(text: &str) -> Option<Figure> {
-    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let label = ["score", "points", "rating", "punkte", "得分", "分数"];
-    let bare = label.iter().fold(text, |text, label| {
-        let rest = text
-            .get(..label.len())
-            .filter(|start| start.eq_ignore_ascii_case(label));
-        rest.map_or(text, |_| {
-            text[label.len()..].trim_start_matches([':', ' ', '*', '：'])
-        })
-    });
-    let first = bare
-        .starts_with(|c: char| c.is_ascii_digit())
-        .then(|| figure_first(bare))
-        .flatten();
-    let after = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let is_alone = after.is_empty() || after.starts_with([':', '/', '%', ',', ';', '|', ')', '\n', '：']);
-    let is_marked = ["points", "of 100", "–", "-", "—"]
-        .iter()
-        .any(|mark| after.trim_start().starts_with(mark))
-        || after.trim_start().starts_with('|');
-    first.filter(|_| is_alone || is_marked).or_else(|| {
-        let at = text
-            .find("/100")
-            .or_else(|| text.find(" of 100"))
-            .or_else(|| text.find(" / 100"))?;
-        let digits = text[..at]
-            .rfind(|c: char| !c.is_ascii_digit() && c != '.')
-            .map_or(0, |at| at + 1);
-        figure_first(text.get(digits..)?)
-    })
-}
-
-/// A number and what it is of, if that is said.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Figure {
-    value: f64,
-    of: Option<f64>,
-}
-
-impl Figure {
-    /// On a scale from 0 to `scale`.
-    pub(crate) fn on(self, scale: f64) -> f64 {
-        match self.of {
-            Some(of) if of > 0.0 => self.value / of * scale,
-            _ => self.value,
-        }
-    }
-}
-
-/// The number that a text is: `0.9`, `90%`, `45/100`, `45 of 100`.
-pub(crate) fn figure(text: &str) -> Option<Figure> {
-    let text = text.trim().trim_matches(['*', '`', '_']);
-    let is_one = text
-        .chars()
-        .all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '.' | ',' | '%' | '/' | 'o' | 'f'));
-    if is_one { figure_first(text) } else { None }
-}
-
-/// The first number in a text.
-fn figure_first(text: &str) -> Option<Figure> {
-    let at = text.find(|c: char| c.is_ascii_digit())?;
-    let is_id = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '-');
-    if is_id {
-        return None;
-    }
-    let rest = &text[at..];
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let mut len = rest.len()
-        - rest
-            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
-            .len();
-    let mut number = rest[..len].trim_end_matches('.').to_owned();
-    // `0,9` is a number, too; `90, as before` and `1,000` are not such ones.
-    if let Some(after) = rest[len..].strip_prefix(',')
-        && (1..=2).contains(&digits(after))
-        && !number.contains('.')
-    {
-        number = format!("{number}.{}", &after[..digits(after)]);
-        len += 1 + digits(after);
-    }
-    let value: f64 = number.parse().ok()?;
-    let after = rest[len..].trim_start();
-    let of = if after.starts_with('%') {
-        Some(100.0)
-    } else {
-        let of = after
-            .strip_prefix('/')
-            .or(after.strip_prefix("of "))
-            .or(after.strip_prefix("von "));
-        of.and_then(|of| {
-            let of = of.trim_start();
-            let len = of.bytes().take_while(u8::is_ascii_digit).count();
-            of[..len].parse().ok()
-        })
-    };
-    Some(Figure { value, of })
 }
 
 #[cfg(test)]
@@ -510,36 +415,5 @@ mod tests {
             assert!(names_a_place(text), "{text}");
         }
         assert!(!names_a_place("excellent linkage between all artefacts."));
-    }
-
-    #[test]
-    fn figures() {
-        for (text, scale, expected) in [
-            ("0.9", 1.0, Some(0.9)),
-            ("90%", 1.0, Some(0.9)),
-            ("45 of 100", 100.0, Some(45.0)),
-            ("8/10", 100.0, Some(80.0)),
-            ("0,85", 1.0, Some(0.85)),
-            ("high", 1.0, None),
-        ] {
-            assert_eq!(
-                points_of("Goal 1 leads to FR-001").map(|found| found.on(100.0)),
-                None
-            );
-            assert_eq!(
-                points_of("90: all is there").map(|found| found.on(100.0)),
-                Some(90.0)
-            );
-            assert_eq!(
-                points_of("Depth (80/100)").map(|found| found.on(100.0)),
-                Some(80.0)
-            );
-            let found = figure(text).map(|figure| figure.on(scale));
-            assert_eq!(
-                found.map(|n| (n * 100.0).round()),
-                expected.map(|n: f64| (n * 100.0).round()),
-                "{text}"
-            );
-        }
     }
 }

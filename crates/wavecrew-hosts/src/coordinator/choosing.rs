@@ -1,0 +1,111 @@
+//! Chooses the host of each turn that waits, and keeps what hosts announce.
+
+use super::lock;
+use super::run::Coordinator;
+use super::sending::{send, wire_turn};
+use super::turns::{Offer, Stage, Turn};
+use async_nats::jetstream::kv::{Entry, Operation};
+use std::time::{Duration, Instant};
+use wavecrew_remote::lease::CoordinatorLease;
+use wavecrew_remote::wire::{AttemptToken, HostAnnouncement, ToHost};
+
+impl Coordinator {
+    /// Offers a turn to a host, if one has room.
+    pub(super) fn place(&mut self, key: u64) {
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
+        let attempt = (turn.facts.task.clone(), turn.facts.attempt);
+        let home = self.homes.get(&attempt).cloned();
+        let mut hosts = lock(&self.hosts);
+        let home = home.filter(|host| hosts.is_alive(host));
+        let Some(host) = hosts.choose(&turn.facts.wanted, home.as_deref()) else {
+            if !turn.told && !hosts.fits_somewhere(&turn.facts.wanted) {
+                turn.told = true;
+                let reasons = hosts.reasons(&turn.facts.wanted);
+                drop(hosts);
+                let task = turn.facts.task.clone();
+                self.note(format!("{task} waits: {reasons}"));
+            }
+            return;
+        };
+        hosts.assigned(&host);
+        hosts.waiting = hosts.waiting.saturating_sub(1);
+        let boot = hosts.boot(&host).unwrap_or_default().to_owned();
+        drop(hosts);
+        self.offers += 1;
+        let token = AttemptToken {
+            run: self.run.clone(),
+            task: turn.facts.task.clone(),
+            attempt: turn.facts.attempt,
+            token: format!("{}-{}", self.nonce, self.offers),
+        };
+        self.homes.insert(attempt.clone(), host.clone());
+        let subject = self.names.from_host(&host, &self.run, &token.token);
+        self.subjects.entry(attempt).or_default().push(subject);
+        let outbox = self.start_post(key, &token.token, &host);
+        let Some(turn) = self.turns.get_mut(&key) else {
+            return;
+        };
+        let now = self.start.elapsed();
+        let lease = CoordinatorLease::offer(self.facts.settings.terms, 0, now);
+        let offer = Offer {
+            token,
+            host,
+            boot,
+            lease,
+            outbox,
+        };
+        let message = wire_turn(&self.facts, turn, &offer);
+        send(&offer, "turn", &ToHost::Turn(Box::new(message)), b"");
+        self.tokens.insert(offer.token.token.clone(), key);
+        turn.stage = Stage::Offered(offer);
+    }
+
+    /// Puts a turn back among those that wait for a host.
+    pub(super) fn put_back(&mut self, key: u64, pause: Duration) {
+        self.forget_offer(key);
+        if let Some(turn) = self.turns.get_mut(&key) {
+            turn.stage = Stage::Waiting {
+                since: Instant::now() + pause,
+            };
+            lock(&self.hosts).waiting += 1;
+        }
+    }
+
+    pub(super) fn forget_offer(&mut self, key: u64) {
+        if let Some(offer) = self.turns.get(&key).and_then(Turn::offer) {
+            lock(&self.hosts).released(&offer.host);
+            self.tokens.remove(&offer.token.token);
+        } else {
+            let mut hosts = lock(&self.hosts);
+            hosts.waiting = hosts.waiting.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn place_waiting(&mut self) {
+        let now = Instant::now();
+        let mut waiting: Vec<u64> = self
+            .turns
+            .iter()
+            .filter(|(_, turn)| matches!(turn.stage, Stage::Waiting { since } if since <= now))
+            .map(|(key, _)| *key)
+            .collect();
+        waiting.sort_unstable();
+        for key in waiting {
+            self.place(key);
+        }
+    }
+
+    pub(super) fn handle_host(&self, entry: &Entry) {
+        let mut hosts = lock(&self.hosts);
+        match entry.operation {
+            Operation::Put => {
+                if let Ok(announced) = serde_json::from_slice::<HostAnnouncement>(&entry.value) {
+                    hosts.announced(announced);
+                }
+            }
+            Operation::Delete | Operation::Purge => hosts.gone(&entry.key),
+        }
+    }
+}
