@@ -78,6 +78,7 @@ def main():
     arguments.add_argument("names", nargs="+")
     arguments.add_argument("--releases", type=int, default=10)
     arguments.add_argument("--lines", type=int, default=300)
+    arguments.add_argument("--first", action="store_true", help="only the newest pair of each package")
     options = arguments.parse_args()
     for word in options.names:
         name, *extras = word.split(",")
@@ -100,6 +101,8 @@ def main():
             else:
                 tests = found["fail_on_older"]
                 print(f"{options.registry} {name} {older} {newer} ? {' '.join(extras)}  # {found['changed_lines']} lines, {len(tests)} tests: {tests[0]}", flush=True)
+                if options.first:
+                    break
 
 
 if __name__ == "__main__":

@@ -29,9 +29,13 @@ pub fn kind_of(path: &Path) -> FileKind {
         .file_name()
         .map(|name| name.to_string_lossy())
         .unwrap_or_default();
+    // A single file of tests.
+    let is_tests = path
+        .file_stem()
+        .is_some_and(|stem| stem == "test" || stem == "tests");
     let declares = name.ends_with(".pyi") || name.ends_with(".d.ts") || name.ends_with(".d.mts");
     match Grammar::of(path) {
-        Some(_) if is_test(path, Path::new("")) || name == "conftest.py" => FileKind::Test,
+        Some(_) if is_tests || is_test(path, Path::new("")) || name == "conftest.py" => FileKind::Test,
         Some(_) if declares || name == "setup.py" || name.contains(".config.") => FileKind::Other,
         Some(grammar) => FileKind::Source(grammar),
         None => FileKind::Other,
@@ -219,6 +223,17 @@ fn read_source(path: &PathBuf) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_single_file_of_tests_is_no_source() {
+        for name in ["test.js", "tests.py", "lib/test.mjs", "tests/a.py", "test_a.py"] {
+            assert_eq!(kind_of(Path::new(name)), FileKind::Test, "{name}");
+        }
+        assert_eq!(
+            kind_of(Path::new("testing.py")),
+            FileKind::Source(Grammar::Python)
+        );
+    }
 
     #[test]
     fn a_new_version_number_is_no_change_of_code() {

@@ -35,8 +35,8 @@ const TEST_FOLDERS: [&str; 10] = [
     "examples",
 ];
 /// The share of the time for changed tests, and the most that they get.
-const SUITE_SHARE: f64 = 0.4;
-const LONGEST_SUITE: Duration = Duration::from_secs(25);
+const SUITE_SHARE: f64 = 0.5;
+const LONGEST_SUITE: Duration = Duration::from_secs(30);
 /// More search of one module finds little.
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 /// Below this, a module is not worth starting.
@@ -95,6 +95,8 @@ pub enum DiffError {
     NothingChanged { old: String, new: String },
     #[error("nothing changed in {paths} between {old} and {new}")]
     NothingInPaths { paths: String, old: String, new: String },
+    #[error("there is no {path}, neither in {old} nor in {new}")]
+    NoSuchPath { path: String, old: String, new: String },
     #[error("only tests changed between {old} and {new}: {files}")]
     OnlyTests { old: String, new: String, files: String },
     #[error("only documents, settings or other languages changed between {old} and {new}: {files}")]
@@ -112,6 +114,7 @@ impl DiffError {
             Self::NothingChanged { .. } | Self::NothingInPaths { .. } => {
                 "name an older revision: `wavecrew diff HEAD~5`"
             }
+            Self::NoSuchPath { .. } => "name files and folders of one of the versions",
             Self::OnlyTests { .. } => {
                 "tests are inputs of the comparison; name an older revision to compare code"
             }
@@ -128,7 +131,7 @@ impl DiffError {
             | Self::NothingInPaths { .. }
             | Self::OnlyTests { .. }
             | Self::OnlyDocuments { .. } => true,
-            Self::Revision(_) | Self::Copy(_) | Self::Search(_) => false,
+            Self::NoSuchPath { .. } | Self::Revision(_) | Self::Copy(_) | Self::Search(_) => false,
         }
     }
 }
@@ -243,6 +246,12 @@ fn check_kinds(
     changes: &BTreeMap<PathBuf, Change>,
 ) -> Result<(), DiffError> {
     let (old, new) = (revisions.old_name.clone(), revisions.new.name().to_owned());
+    let is_known =
+        |path: &&PathBuf| path.exists() || changes.keys().any(|changed| top.join(changed).starts_with(path));
+    if let Some(path) = request.paths.iter().find(|path| !is_known(path)) {
+        let path = path.strip_prefix(top).unwrap_or(path).display().to_string();
+        return Err(DiffError::NoSuchPath { path, old, new });
+    }
     let selected: Vec<&PathBuf> = changes
         .keys()
         .filter(|path| is_selected(request, top, path))

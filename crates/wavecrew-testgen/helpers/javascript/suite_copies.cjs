@@ -47,7 +47,8 @@ function isBoundary(tokens, at) {
 // The test or group that a statement is: its kind, title and the range of its body. Null for others.
 function callOf(tokens, [first, last], text) {
   const name = tokens[first].text;
-  if (tokens[first].kind !== 'word' || !(TESTS.has(name) || GROUPS.has(name) || HOOKS.has(name) || AFTER.has(name))) return null;
+  const isNested = tokens[first].kind === 'word' && tokens[first + 1] && tokens[first + 1].text === '.' && tokens[first + 2] && tokens[first + 2].text === 'test' && !TESTS.has(name);
+  if (tokens[first].kind !== 'word' || !(isNested || TESTS.has(name) || GROUPS.has(name) || HOOKS.has(name) || AFTER.has(name))) return null;
   let open = first + 1;
   if (tokens[open] && tokens[open].text === '.') {
     if (['skip', 'todo', 'each', 'fails'].includes(tokens[open + 1] && tokens[open + 1].text)) return null;
@@ -67,7 +68,7 @@ function callOf(tokens, [first, last], text) {
   }
   if (body === null || tokens[body].pair === undefined) return null;
   const parameters = parametersOf(tokens, body, text);
-  const kind = TESTS.has(name) ? 'test' : GROUPS.has(name) ? 'group' : HOOKS.has(name) ? 'hook' : 'after';
+  const kind = isNested || TESTS.has(name) ? 'test' : GROUPS.has(name) ? 'group' : HOOKS.has(name) ? 'hook' : 'after';
   const isAsync = text.slice(tokens[open].end, tokens[body].start).includes('async');
   return { kind, title: title.kind === 'string' || title.kind === 'template' ? title.text.slice(1, -1) : name, parameters, isAsync, body: [body + 1, tokens[body].pair] };
 }
@@ -100,9 +101,19 @@ function testsOf(text) {
     }
     for (const call of groups) {
       if (call.kind === 'group') visit(...call.body, [...titles, call.title], [...around, ...mine]);
-      else found.push({ ...call, titles: [...titles, call.title], around: [...around, ...mine], statements: statements(tokens, ...call.body).map((range) => statement(tokens, range, text)) });
+      else addTest(call, titles, [...around, ...mine]);
     }
     if (titles.length === 0 && groups.length === 0) found.push({ titles: [], around: [], statements: mine, text, parameters: '', isScript: true });
+  };
+  // Tests inside of a test are tests of their own, after its other statements.
+  const addTest = (call, titles, around) => {
+    const own = statements(tokens, ...call.body);
+    const inner = own.map((range) => callOf(tokens, range, text)).filter((one) => one !== null && one.kind === 'test');
+    const named = [...titles, call.title];
+    const all = own.map((range) => statement(tokens, range, text));
+    if (inner.length === 0) found.push({ ...call, titles: named, around, statements: all });
+    const others = all.filter((one) => !/^\w+\.(test|end|plan)\s*\(/.test(one.text));
+    for (const one of inner) addTest(one, named, [...around, ...others]);
   };
   visit(0, tokens.length, [], []);
   return found;
@@ -166,9 +177,9 @@ function needed(list, used, effects) {
 const GLOBAL = new Set(['require', 't', 'assert', 'expect', 'test', 'it', 'Object', 'Array', 'this', 'function', 'return', 'new', 'typeof', 'true', 'false', 'null', 'undefined', 'if', 'for', 'var', 'let', 'const']);
 
 // The bodies of the copies of a test: each assertion with what it needs, or with all before it; then the whole test.
-function bodies(test, known) {
+function bodies(test, known, isSame) {
   const found = [];
-  test.statements.forEach((one, at) => {
+  if (!isSame) test.statements.forEach((one, at) => {
     if (!one.asserts || (known.has(one.plain) && !test.isNew) || /\.(end|plan)\s*\(/.test(one.text) && !/[,(]\s*function|=>/.test(one.text)) return;
     for (const effects of [false, true, null]) {
       const used = new Set(one.used);
@@ -221,14 +232,16 @@ function copiesOf(file, text, old, framework) {
   const same = new Set(before.map((test) => `${test.titles.join(' ')}\n${plain(test)}`));
   const titles = new Set(before.map((test) => test.titles.join(' ')));
   const known = new Set(before.flatMap((test) => test.statements.map((one) => one.plain)));
-  const changed = tests.filter((test) => !same.has(`${test.titles.join(' ')}\n${plain(test)}`)).slice(0, MAX_TESTS);
+  const isSame = (test) => same.has(`${test.titles.join(' ')}\n${plain(test)}`);
+  // An unchanged test may pass on the new version only, too.
+  const changed = [...tests.filter((test) => !isSame(test)).slice(0, MAX_TESTS), ...tests.filter(isSame).slice(0, MAX_TESTS)];
   const copies = [];
   const needsHarness = isTape && changed.some((test) => !test.isScript);
   changed.forEach((test, number) => {
     test.isNew = !titles.has(test.titles.join(' ')) && !test.isScript;
     const title = (test.titles.join(' ') || basename(file)).slice(0, 90);
     const seen = new Set();
-    for (const one of bodies(test, known)) {
+    for (const one of bodies(test, known, isSame(test))) {
       const name = `${title} ${number + 1}.${seen.size + 1}`;
       const made = copyText(name, test, one, isTape && !test.isScript);
       const key = made.slice(made.indexOf('\n'));

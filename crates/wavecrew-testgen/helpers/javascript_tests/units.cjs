@@ -206,9 +206,10 @@ test('a changed test is copied with what each assertion needs, for the framework
       t.end();
     })).toEqual([]);
   });`);
-  // Only the changed assertion alone; the whole test comes last.
+  // Only the changed assertion alone; the whole test comes after it, and then the test that did not change.
   assert.ok(copies.slice(0, -1).every(({ text }) => text.includes('{ sum: 6 }')));
-  assert.ok(copies[copies.length - 1].text.includes('t.plan(2)'));
+  assert.ok(copies[copies.length - 2].text.includes('t.plan(2)'));
+  assert.equal(copies[copies.length - 1].name, 'old');
 });
 
 test('groups, hooks and scripts are copied too', () => {

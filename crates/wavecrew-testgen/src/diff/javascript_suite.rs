@@ -169,20 +169,21 @@ pub fn run(
                 best.insert(copy.test, (copy, message));
             }
         }
+        best.retain(|_, (copy, _)| causes.len() < MAX_DIFFERENCES && causes.insert(copy.input.clone()));
+        if best.is_empty() {
+            continue;
+        }
+        // Once more, without the other copies.
+        let chosen = one.text(&[], best.values().map(|(copy, _)| *copy), |copy| &copy.text);
+        let again = telling_in(one, &chosen, roots, time.until)?.unwrap_or_default();
+        best.retain(|_, (copy, _)| again.contains_key(&format!("{} {}", one.group, copy.title)));
         for (copy, message) in best.into_values() {
-            if causes.len() >= MAX_DIFFERENCES || !causes.insert(copy.input.clone()) {
-                continue;
-            }
             let written = one.written(copy, versions.commit.as_deref());
-            // Once more, alone, as it will be written.
-            let again = telling_in(one, &written.text, roots, time.until)?;
-            if again.is_some_and(|found| found.len() == 1) {
-                let difference = difference(versions, file, copy, message, &written);
-                on_progress(CompareProgress::Confirmed(Box::new(difference.clone())));
-                module.differences.push(difference);
-                if versions.tests.change {
-                    module.tests.push(written);
-                }
+            let difference = difference(versions, file, copy, message, &written);
+            on_progress(CompareProgress::Confirmed(Box::new(difference.clone())));
+            module.differences.push(difference);
+            if versions.tests.change {
+                module.tests.push(written);
             }
         }
     }

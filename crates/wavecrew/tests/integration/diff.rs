@@ -282,6 +282,11 @@ fn bad_input_has_its_own_message() {
             0,
             "nothing changed in m.py between HEAD~2 and working tree",
         ),
+        (
+            "diff HEAD~2 m.py n.py",
+            2,
+            "there is no n.py, neither in HEAD~2 nor in working tree",
+        ),
         ("diff HEAD~1 --staged --worktree", 2, "cannot be used with"),
         ("diff HEAD~2..HEAD --staged", 2, "names two versions"),
         ("diff --budget 1s", 2, "not a time between 5s and 24h"),

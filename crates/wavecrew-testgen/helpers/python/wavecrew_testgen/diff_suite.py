@@ -49,6 +49,9 @@ class Suite:
                 return
             self.diff.progress("running %d changed tests in both versions" % len(tests))
             self.seen = self._both(tests, self.diff.seconds_left() * FIRST_SHARE, 1)
+            if not any(map(self._tells, self.seen["new"])):
+                # An unchanged test may pass on the new version only, too.
+                self.seen = self._both(self.test_files, self.diff.seconds_left() * FIRST_SHARE, 1)
             self._note_reached()
             self._add_differences()
 
@@ -72,7 +75,7 @@ class Suite:
         count, size = 0, 0
         for inner in self._files(source):
             path = os.path.join(source, inner)
-            if version == "old" and is_of_tests(inner):
+            if version == "old" and self._is_of_tests(inner):
                 continue
             count, size = count + 1, size + os.path.getsize(path)
             if count > MAX_FILES or size > MAX_BYTES:
@@ -80,9 +83,16 @@ class Suite:
             self._place(path, version, inner)
         if version == "old":
             for inner in self._files(self.diff.new_root):
-                if is_of_tests(inner):
+                if self._is_of_tests(inner):
                     self._place(os.path.join(self.diff.new_root, inner), version, inner)
         return True
+
+    def _is_of_tests(self, path):
+        """Whether a file is a test, or data of tests, and no source that changed."""
+        from .diff_driver import is_test_file
+
+        is_own = is_test_file(path) or any(folder in TEST_FOLDERS for folder in path.split(os.sep)[:-1])
+        return is_own and all(one["file"] != path for one in self.request["changed"])
 
     def _files(self, root):
         from .diff_driver import SKIPPED
@@ -316,10 +326,3 @@ def _tests_of(path):
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
             found[node.name] = ast.dump(node)
     return found
-
-
-def is_of_tests(path):
-    """Whether a file is a test, or data of tests."""
-    from .diff_driver import is_test_file
-
-    return is_test_file(path) or any(folder in TEST_FOLDERS for folder in path.split(os.sep)[:-1])
