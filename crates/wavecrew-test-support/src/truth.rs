@@ -66,6 +66,7 @@ pub fn cases() -> Vec<Case> {
         "solution",
         "table",
         "unseen",
+        "unseen3",
     ];
     suites
         .into_iter()

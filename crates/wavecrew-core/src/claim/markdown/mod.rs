@@ -3,8 +3,8 @@
 use super::heading::fit;
 use super::rules::{Problem, Rule};
 use super::text::{
-    Gap, admission, gap, is_english, is_nothing, particulars_beside, quoted, shares_word, shingles,
-    similarity, slot, word_count, words, wrong_share,
+    Gap, admission, defers, gap, is_english, is_nothing, names_a_place, only_asks, particulars_beside,
+    quoted, shares_word, shingles, similarity, slot, word_count, words, wrong_share,
 };
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -110,6 +110,7 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
     // A report on work speaks of the work.
     if !headings.is_empty() {
         problems.extend(unrelated(&outline, context));
+        problems.extend(without_places(&outline, headings));
     }
     problems
 }
@@ -146,6 +147,7 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
     let gaps = blocks.iter().find(|block| {
         !block.is_code
             && (gap(&block.text) == Some(Gap::Placeholder)
+                || defers(&block.text)
                 || block
                     .text
                     .split('|')
@@ -173,6 +175,11 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
         problems.push(Problem::new(
             Rule::Thin,
             format!("says next to nothing{place}: {}", quoted(&text)),
+        ));
+    } else if only_asks(&text) {
+        problems.push(Problem::new(
+            Rule::Thin,
+            format!("asks, and does not answer{place}: {}", quoted(&text)),
         ));
     } else if says_nothing_of_its_own(&says, &text, context) {
         problems.push(Problem::new(
@@ -278,6 +285,25 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
     (!shares_word(&text, &request)).then(|| {
         let request = quoted(context.request);
         Problem::new(Rule::Unrelated, format!("names nothing of the request {request}"))
+    })
+}
+
+/// Whether a document about the parts of a program names nothing that could be looked up.
+fn without_places(outline: &Outline, headings: &[String]) -> Option<Problem> {
+    let says: Vec<&Block> = outline
+        .blocks
+        .iter()
+        .filter(|block| block.says_something())
+        .collect();
+    let text: Vec<&str> = says.iter().map(|block| block.text.as_str()).collect();
+    let text = text.join("\n");
+    let is_bare = headings.iter().any(|wanted| fit(wanted, "Components") > 0)
+        && !says.iter().any(|block| block.is_code)
+        && is_english(&words(&text))
+        && !names_a_place(&text);
+    is_bare.then(|| {
+        let text = "names no file, no id, no figure and no example in any section";
+        Problem::new(Rule::Thin, text)
     })
 }
 

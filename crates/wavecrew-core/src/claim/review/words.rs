@@ -191,19 +191,33 @@ const MORE: [&str; 16] = [
     "aber", "jedoch", "但", "pero", "mais",
 ];
 
-/// Whether there are lines, and each says just that there is nothing: whoever says more says something.
+/// Whether there is nothing: the first line says just that, and so do the others, or they tell what was read.
 pub(super) fn says_nothing(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()。`".contains(c);
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-    lines.peek().is_some()
-        && lines.all(|line| {
-            let words = line.trim_matches(mark).to_lowercase();
-            let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
-            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || says_so_in_other_words(&words)
-        })
+    let mut lines = text
+        .lines()
+        .map(|line| line.trim_matches(mark).to_lowercase())
+        .filter(|line| !line.is_empty())
+        .peekable();
+    if lines.peek().is_none() {
+        // Only marks: a dash says it too.
+        return !text.trim().is_empty();
+    }
+    let says_so = |line: &String| {
+        let bare = FOUND.iter().find_map(|end| line.strip_suffix(end));
+        NOTHING.contains(&bare.unwrap_or(line))
+            || line.starts_with("none in ")
+            || IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase))
+    };
+    let may_go_on = place(text).is_some();
+    lines
+        .next()
+        .is_some_and(|first| says_so(&first) && !objects(&first))
+        && lines.all(|line| (may_go_on || says_so(&line)) && !objects(&line))
 }
 
-fn says_so_in_other_words(line: &str) -> bool {
+/// Who names a file may have read it; who names a line of it has found something there.
+fn objects(line: &str) -> bool {
     let has = |word: &&str| {
         if word.is_ascii() {
             line.split(|c: char| !c.is_alphanumeric()).any(|own| own == *word)
@@ -211,10 +225,7 @@ fn says_so_in_other_words(line: &str) -> bool {
             line.contains(*word)
         }
     };
-    // Who names a file may have read it; who names a line of it has found something there.
-    (IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase)) || line.starts_with("none in "))
-        && !MORE.iter().any(has)
-        && place(line).is_none_or(|(_, at)| at.is_empty())
+    MORE.iter().any(has) || place(line).is_some_and(|(_, at)| !at.is_empty())
 }
 
 /// A file, and a line of it, that a text names: `app/a.py:12`.
