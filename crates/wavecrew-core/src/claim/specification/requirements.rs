@@ -7,7 +7,7 @@ use super::{REQUIREMENT, listed, twice};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
-use crate::claim::text::{Gap, gap, word_count};
+use crate::claim::text::{Gap, defers, gap, word_count, words};
 
 /// `MoSCoW`, and other words for the same.
 const PRIORITIES: [(&str, &str); 26] = [
@@ -93,10 +93,16 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             line.split(['.', '|', '\n'])
                 .any(|part| gap(part) == Some(Gap::Placeholder))
         });
-        said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
+        (said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())) || defers(&item.text)
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let told: Vec<Vec<String>> = items
+        .iter()
+        .filter_map(of_item)
+        .map(|told| words(&told))
+        .collect();
+    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
     let unwanted = ids(&|item| priority(item) == Some("Won't"));
     let all_unwanted = unwanted.len() == items.len();
     [
@@ -127,6 +133,12 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&|item| priority(item).is_none()),
         ),
         alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
+        all_alike.then(|| {
+            Problem::new(
+                Rule::Similar,
+                "has the same acceptance criteria for all requirements",
+            )
+        }),
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
