@@ -4,6 +4,7 @@ use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
 use super::plan_word::PlanWord;
 use super::{CodeAttempt, CodeCheckError, commands, effect, state_before, test_changes};
+use std::collections::BTreeMap;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
 use wavecrew_measure::run::Runner;
@@ -58,7 +59,7 @@ impl BaseRun {
             FileKind::Test | FileKind::Settings => !change.is_new() && word.names(&change.path),
         });
         let taken: Vec<&FileChange> = taken.collect();
-        let Some(state) = state_before::with_files(case, base, &taken, runner)? else {
+        let Some(state) = state_before::with_files(case, base, &taken, &BTreeMap::new(), runner)? else {
             return Ok(None);
         };
         let mut compared = verify::compare(before, &state);
