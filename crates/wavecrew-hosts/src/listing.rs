@@ -3,8 +3,10 @@
 use crate::setup::open_project;
 use async_nats::jetstream::kv::Operation;
 use futures_util::StreamExt;
+use jiff::Timestamp;
+use serde::Deserialize;
 use std::time::SystemTime;
-use wavecrew_remote::connect::{ConnectError, ConnectionSettings, connect};
+use wavecrew_remote::connect::{ConnectError, Connection, ConnectionSettings, connect};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::HostAnnouncement;
 
@@ -27,6 +29,7 @@ pub async fn list(settings: &ConnectionSettings, project: &str) -> Result<Vec<Li
     let connection = connect(settings, "wavecrew workers").await?;
     let names = Names::new(project);
     let store = open_project(&connection, &names).await?.hosts;
+    let now = server_time(&connection, &store.stream_name).await;
     let mut hosts = Vec::new();
     let Ok(mut keys) = store.keys().await else {
         return Ok(hosts);
@@ -40,13 +43,28 @@ pub async fn list(settings: &ConnectionSettings, project: &str) -> Result<Vec<Li
         }
         if let Ok(announced) = serde_json::from_slice::<HostAnnouncement>(&entry.value) {
             let at: SystemTime = entry.created.into();
-            let ago = SystemTime::now().duration_since(at).unwrap_or_default();
             hosts.push(ListedHost {
                 announced,
-                seconds_ago: ago.as_secs(),
+                seconds_ago: now.duration_since(at).unwrap_or_default().as_secs(),
             });
         }
     }
     hosts.sort_by(|one, other| one.announced.host.cmp(&other.announced.host));
     Ok(hosts)
+}
+
+/// What the server says about a stream.
+#[derive(Deserialize)]
+struct Answered {
+    /// When it said so.
+    ts: String,
+}
+
+/// The time by the clock that also notes when a host was heard of: that of this machine may be wrong.
+async fn server_time(connection: &Connection, stream: &str) -> SystemTime {
+    let subject = format!("STREAM.INFO.{stream}");
+    let answer = connection.jetstream.request(subject, &()).await;
+    let answer: Option<Answered> = answer.ok();
+    let told = answer.and_then(|answer| answer.ts.parse::<Timestamp>().ok());
+    told.map_or_else(SystemTime::now, SystemTime::from)
 }

@@ -82,10 +82,10 @@ async fn make_stream(context: &jetstream::Context, config: stream::Config) -> Re
     if context.get_stream(&config.name).await.is_ok() {
         return Ok(());
     }
-    let what = format!("create the stream {}", config.name);
+    let name = config.name.clone();
     match context.get_or_create_stream(config).await {
         Ok(_) => Ok(()),
-        Err(error) => Err(failed(&what, &error)),
+        Err(error) => Err(ConnectError::from_create_stream(&name, &error)),
     }
 }
 
@@ -102,21 +102,7 @@ async fn make_bucket(context: &jetstream::Context, config: kv::Config) -> Result
         // Somebody else made it at the same time.
         Err(error) => match context.get_key_value(name).await {
             Ok(store) => Ok(store),
-            Err(_) => Err(failed(&what, &error)),
+            Err(_) => Err(ConnectError::from_source(&what, &error)),
         },
-    }
-}
-
-fn failed(what: &str, error: &(dyn std::error::Error + 'static)) -> ConnectError {
-    let mut source = Some(error);
-    while let Some(current) = source {
-        if let Some(inner) = current.downcast_ref::<jetstream::Error>() {
-            return ConnectError::from_jetstream(what, inner);
-        }
-        source = current.source();
-    }
-    ConnectError::JetStream {
-        what: "make its streams and buckets",
-        reason: format!("{what}: {error}"),
     }
 }

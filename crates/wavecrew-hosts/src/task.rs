@@ -26,6 +26,8 @@ pub struct Details {
     pub sandbox: SandboxFacts,
     /// Whether the coordinator confines workers.
     pub confined: bool,
+    /// The hashes and lengths of the objects that follow the message.
+    pub inline: Vec<(ObjectId, usize)>,
 }
 
 /// `Accepted::details` on the wire: what whoever continues the run needs of a turn that is on a host.

@@ -3,11 +3,12 @@
 
 use super::left_behind::LeftBehind;
 use super::lock;
-use super::reports::{attempt_of, read_message};
+use super::reports::{attempt_of, read_messages};
 use super::requests::{Waiting, carry_out};
 use super::results::{Results, purge};
 use super::run::{Coordinator, News};
 use super::turns::{Offer, Ready, Stage};
+use super::unneeded::Unneeded;
 use crate::lease_keys::{self, Written};
 use crate::path_map::PathMap;
 use crate::task::StdinSource;
@@ -42,8 +43,8 @@ impl Coordinator {
             return;
         }
         for incoming in results.stored().await {
-            let payload = incoming.message.payload.clone();
-            if let Some((from, bytes)) = read_message(&payload) {
+            self.needs.saw(incoming.sequence);
+            for (from, bytes) in read_messages(&incoming.message.payload) {
                 let _ = self.left_behind.add(from, bytes, incoming.sequence);
             }
         }
@@ -119,7 +120,7 @@ impl Coordinator {
     }
 
     /// Reads the lease of such a turn, to be sure that it still counts.
-    pub(super) fn ask_for(&self, key: u64, token: String, stdin: Vec<u8>) {
+    pub(super) fn ask_for(&self, key: u64, token: String) {
         let Some(one) = self.left_behind.get(&token) else {
             return;
         };
@@ -135,17 +136,12 @@ impl Coordinator {
                     Err(()) => tokio::time::sleep(RETRY).await,
                 }
             };
-            let _ = news.send(News::LeftBehind {
-                key,
-                token,
-                found,
-                stdin,
-            });
+            let _ = news.send(News::LeftBehind { key, token, found });
         });
     }
 
     /// Gives a worker the turn that is at a host, or lets it start anew.
-    pub(super) fn adopt(&mut self, key: u64, token: &str, found: Option<(u64, LeaseRecord)>, stdin: Vec<u8>) {
+    pub(super) fn adopt(&mut self, key: u64, token: &str, found: Option<(u64, LeaseRecord)>) {
         let one = self.left_behind.remove(token);
         let counts = one.filter(|one| one.counts(found.as_ref().map(|(_, record)| record)));
         let Some(turn) = self.turns.get_mut(&key) else {
@@ -154,13 +150,13 @@ impl Coordinator {
         lock(&self.hosts).left_behind.remove(&turn.facts.task);
         let closing = turn.closing.is_some();
         let Some(one) = counts.filter(|_| !closing) else {
-            let (facts, prompt) = (turn.facts.clone(), turn.command.prompt_file());
-            return self.prepare(key, &facts, prompt, Some(stdin));
+            return self.prepare(key);
         };
         let map = paths_between(&one, &self.facts.project, &self.facts.session, &turn.facts);
         turn.ready = Some(Ready {
             roots: one.at_host.roots.clone(),
             git: None,
+            inline: Vec::new(),
             stdin: StdinSource::Text { text: String::new() },
         });
         let _ = turn.pipe.send(super::pipes::Work::Paths(map.clone()));
@@ -169,8 +165,10 @@ impl Coordinator {
         let attempt = (task.clone(), turn.facts.attempt);
         self.homes.insert(attempt.clone(), one.host.clone());
         let subject = self.names.from_host(&one.host, &self.run, token);
-        self.subjects.entry(attempt).or_default().push(subject);
+        self.needs.add_earlier(attempt, subject);
+        let lease_key = self.lease_key(&one);
         self.tokens.insert(token.to_owned(), key);
+        self.leases.insert(lease_key.clone(), key);
         let now = self.now();
         let mut lease = CoordinatorLease::offer(self.facts.settings.terms, 0, now);
         let actions = match found {
@@ -187,6 +185,7 @@ impl Coordinator {
                 token: one.attempt.clone(),
                 host: one.host.clone(),
                 boot: one.boot.clone(),
+                lease_key,
                 lease,
                 outbox,
             });
@@ -243,7 +242,7 @@ impl Coordinator {
                 }
                 tokio::time::sleep(RETRY).await;
             }
-            remover.subject(subject);
+            remover.remove(Unneeded::Subject(subject));
         });
     }
 }

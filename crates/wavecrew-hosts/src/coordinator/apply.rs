@@ -4,7 +4,7 @@ use super::brought_here::{self, BroughtLine};
 use super::run::Shared;
 use crate::files::{Change, Entry};
 use crate::git::{self, GitBack};
-use crate::objects::{ObjectCache, ObjectId, ObjectReader};
+use crate::objects::{AtHand, ObjectCache, ObjectId, ObjectReader, ObjectStore};
 use crate::path_map::PathMap;
 use crate::task::{BroughtBack, Root, RootKind};
 use std::io;
@@ -20,14 +20,17 @@ const COMMITS: &str = "commits";
 pub(super) type Brought = BroughtBack;
 
 /// Fetches what a turn brought back, with all that is in it.
-pub(super) async fn fetch_brought(shared: &Shared, id: &ObjectId) -> Result<Brought, String> {
-    let (store, cache) = (&shared.store, &shared.cache);
+pub(super) async fn fetch_brought(
+    store: &ObjectStore,
+    id: &ObjectId,
+    at_hand: &AtHand,
+) -> Result<Brought, String> {
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     store
-        .fetch(vec![id.clone()], cache)
+        .fetch(vec![id.clone()], at_hand)
         .await
         .map_err(|error| failed(&error))?;
-    let bytes = cache.read(id).map_err(|error| failed(&error))?;
+    let bytes = at_hand.read(id).map_err(|error| failed(&error))?;
     let brought: BroughtBack = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
     let mut wanted = Vec::new();
     for change in brought.roots.iter().flat_map(|(_, changes)| changes.0.values()) {
@@ -40,7 +43,10 @@ pub(super) async fn fetch_brought(shared: &Shared, id: &ObjectId) -> Result<Brou
         }
     }
     wanted.extend(brought.git.iter().map(|git| git.bundle.clone()));
-    store.fetch(wanted, cache).await.map_err(|error| failed(&error))?;
+    store
+        .fetch(wanted, at_hand)
+        .await
+        .map_err(|error| failed(&error))?;
     Ok(brought)
 }
 
@@ -48,16 +54,18 @@ pub(super) async fn fetch_brought(shared: &Shared, id: &ObjectId) -> Result<Brou
 pub(super) async fn bring_back(
     shared: &Arc<Shared>,
     id: ObjectId,
+    at_hand: AtHand,
     roots: &[Root],
     map: &PathMap,
     host: &str,
     confinement: Option<Arc<Confinement>>,
 ) -> Result<Vec<String>, String> {
-    let brought = fetch_brought(shared, &id).await;
+    let brought = fetch_brought(&shared.store, &id, &at_hand).await;
     let brought = brought.map_err(|error| format!("the results from host {host} cannot be read: {error}"))?;
     let turn = AppliedTurn {
         shared: Arc::clone(shared),
         id,
+        at_hand,
         roots: roots.to_vec(),
         map: map.clone(),
         host: host.to_owned(),
@@ -71,6 +79,7 @@ pub(super) async fn bring_back(
 struct AppliedTurn {
     shared: Arc<Shared>,
     id: ObjectId,
+    at_hand: AtHand,
     roots: Vec<Root>,
     map: PathMap,
     host: String,
@@ -94,7 +103,7 @@ impl AppliedTurn {
             let top = top.canonicalize().unwrap_or(top);
             let allowed = |path: &Path| confinement.is_none_or(|rules| rules.may_write(path));
             let mut hashes = self.shared.files.hashes();
-            let left_out = changes.apply(&top, &allowed, &self.shared.cache, &mut hashes)?;
+            let left_out = changes.apply(&top, &allowed, &self.at_hand, &mut hashes)?;
             refused.extend(left_out);
         }
         if let Some(back) = &mut brought.git {

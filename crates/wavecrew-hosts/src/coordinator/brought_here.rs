@@ -3,7 +3,7 @@
 
 use super::apply::{Brought, apply_to_project, fetch_brought};
 use super::run::Shared;
-use crate::objects::ObjectId;
+use crate::objects::{AtHand, ObjectId};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -56,7 +56,8 @@ pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
     let lines = lines(shared);
     let mut notes = Vec::new();
     for (number, line) in lines.iter().enumerate().skip(done) {
-        let brought = match fetch_brought(shared, &line.object).await {
+        let brought = match fetch_brought(&shared.store, &line.object, &AtHand::on_disk(&shared.cache)).await
+        {
             Ok(brought) => apply_line(shared, brought, line).await,
             Err(reason) => Err(reason),
         };

@@ -7,6 +7,7 @@ use super::turns::{Offer, Stage, Turn};
 use async_nats::jetstream::kv::{Entry, Operation};
 use std::time::{Duration, Instant};
 use wavecrew_remote::lease::CoordinatorLease;
+use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::{AttemptToken, HostAnnouncement, ToHost};
 
 impl Coordinator {
@@ -42,7 +43,8 @@ impl Coordinator {
         };
         self.homes.insert(attempt.clone(), host.clone());
         let subject = self.names.from_host(&host, &self.run, &token.token);
-        self.subjects.entry(attempt).or_default().push(subject);
+        self.needs.add(attempt, subject);
+        let lease_key = Names::lease_key(&host, &self.run, &token.key());
         let outbox = self.start_post(key, &token.token, &host);
         let Some(turn) = self.turns.get_mut(&key) else {
             return;
@@ -53,12 +55,17 @@ impl Coordinator {
             token,
             host,
             boot,
+            lease_key,
             lease,
             outbox,
         };
-        let message = wire_turn(&self.facts, turn, &offer);
-        send(&offer, "turn", &ToHost::Turn(Box::new(message)), b"");
+        if let Some(ready) = &turn.ready {
+            let message = ToHost::Turn(Box::new(wire_turn(&self.facts, turn, ready, &offer)));
+            let objects: Vec<&[u8]> = ready.inline.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+            send(&offer, "turn", &message, &objects.concat());
+        }
         self.tokens.insert(offer.token.token.clone(), key);
+        self.leases.insert(offer.lease_key.clone(), key);
         turn.stage = Stage::Offered(offer);
     }
 
@@ -77,6 +84,7 @@ impl Coordinator {
         if let Some(offer) = self.turns.get(&key).and_then(Turn::offer) {
             lock(&self.hosts).released(&offer.host);
             self.tokens.remove(&offer.token.token);
+            self.leases.remove(&offer.lease_key);
         } else {
             let mut hosts = lock(&self.hosts);
             hosts.waiting = hosts.waiting.saturating_sub(1);

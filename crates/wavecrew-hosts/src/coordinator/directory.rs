@@ -25,6 +25,8 @@ struct Known {
 /// Hosts by name.
 #[derive(Debug, Default)]
 pub struct Directory {
+    /// The run of this coordinator.
+    run: String,
     hosts: BTreeMap<String, Known>,
     /// Turns of this coordinator that no host has yet.
     pub waiting: usize,
@@ -33,6 +35,21 @@ pub struct Directory {
 }
 
 impl Directory {
+    pub fn of_run(run: &str) -> Self {
+        Self {
+            run: run.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Slots that are free: what others use is announced, what this run uses is known without delay.
+    fn free(&self, known: &Known) -> u32 {
+        let announced = &known.announced;
+        let of_this_run = announced.runs.get(&self.run).copied().unwrap_or(0);
+        let others = announced.busy.saturating_sub(of_this_run);
+        announced.slots.saturating_sub(others + known.ours)
+    }
+
     pub fn announced(&mut self, announced: HostAnnouncement) {
         let heard = Instant::now();
         let ours = self.hosts.get(&announced.host).map_or(0, |known| known.ours);
@@ -93,8 +110,7 @@ impl Directory {
         });
         usable
             .filter_map(|known| {
-                let busy = known.announced.busy.max(known.ours);
-                let free = known.announced.slots.checked_sub(busy).filter(|free| *free > 0)?;
+                let free = Some(self.free(known)).filter(|free| *free > 0)?;
                 Some((
                     u64::from(free) * 1000 / u64::from(known.announced.slots.max(1)),
                     known,
@@ -109,11 +125,7 @@ impl Directory {
         let usable = self.hosts.values().filter(|known| {
             known.heard.elapsed() < SILENT_AFTER && !known.full && misfit(&known.announced, wanted).is_none()
         });
-        let free = usable.map(|known| {
-            let busy = known.announced.busy.max(known.ours);
-            known.announced.slots.saturating_sub(busy) as usize
-        });
-        free.sum()
+        usable.map(|known| self.free(known) as usize).sum()
     }
 
     /// Whether some host could take such a worker, now or later.
@@ -194,6 +206,7 @@ mod tests {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             slots,
             busy,
+            runs: BTreeMap::new(),
             labels: vec!["gpu".to_owned()],
             agents: vec![HostAgent {
                 name: "codex".to_owned(),
@@ -226,6 +239,19 @@ mod tests {
         hosts.released("b");
         assert_eq!(hosts.choose(&any, Some("a")), None);
         assert_eq!(hosts.choose(&any, Some("b")).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn what_a_host_says_about_this_run_is_older_than_what_the_run_knows() {
+        let mut hosts = Directory::of_run("mine");
+        let mut busy = host("a", 2, 2);
+        busy.runs = BTreeMap::from([("mine".to_owned(), 1), ("other".to_owned(), 1)]);
+        hosts.announced(busy);
+        let any = wanted("command:x", None);
+        // Its turn there is over, though the host has not said so yet.
+        assert_eq!(hosts.choose(&any, None).as_deref(), Some("a"));
+        hosts.assigned("a");
+        assert_eq!((hosts.choose(&any, None), hosts.free_slots(&any)), (None, 0));
     }
 
     #[test]

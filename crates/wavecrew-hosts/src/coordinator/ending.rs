@@ -84,12 +84,6 @@ impl Coordinator {
                 for note in notes {
                     self.note(note);
                 }
-                if let Some(turn) = self.turns.get_mut(&key)
-                    && let Some(offer) = turn.offer_mut()
-                {
-                    let token = offer.token.clone();
-                    send(offer, "over", &ToHost::Acknowledge { attempt: token }, b"");
-                }
                 self.exited(key, exit, leftovers);
             }
             Ended::FilesLost(reason) => self.lost(key, reason),

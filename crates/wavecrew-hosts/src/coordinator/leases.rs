@@ -5,7 +5,6 @@ use super::turns::Turn;
 use crate::lease_keys;
 use async_nats::jetstream::kv::{Entry, Operation};
 use wavecrew_remote::lease::{CoordinatorAction, CoordinatorLease, Moment};
-use wavecrew_remote::names::Names;
 
 impl Coordinator {
     pub(super) fn with_lease(
@@ -37,7 +36,7 @@ impl Coordinator {
             let Some(offer) = self.turns.get(&key).and_then(Turn::offer) else {
                 return;
             };
-            let lease_key = Names::lease_key(&offer.host, &self.run, &offer.token.key());
+            let lease_key = offer.lease_key.clone();
             let (store, news) = (self.buckets.leases.clone(), self.shared.news.clone());
             let token = offer.token.token.clone();
             match action {
@@ -73,12 +72,12 @@ impl Coordinator {
             Operation::Put => lease_keys::record(&entry.value),
             Operation::Delete | Operation::Purge => return,
         };
-        let found = self.turns.iter().find_map(|(key, turn)| {
-            let offer = turn.offer()?;
-            let lease_key = Names::lease_key(&offer.host, &self.run, &offer.token.key());
-            (lease_key == entry.key).then(|| (*key, offer.token.token.clone()))
-        });
-        if let Some((key, token)) = found {
+        let Some(key) = self.leases.get(&entry.key).copied() else {
+            return;
+        };
+        let token = self.turns.get(&key).and_then(Turn::offer);
+        let token = token.map(|offer| offer.token.token.clone());
+        if let Some(token) = token {
             let revision = entry.revision;
             self.with_lease(key, &token, |lease, now| {
                 lease.seen(Some((revision, record)), now)

@@ -20,6 +20,7 @@ mod run;
 mod sending;
 mod starting;
 mod turns;
+mod unneeded;
 
 pub use directory::{Directory, SILENT_AFTER, misfit};
 
@@ -87,7 +88,8 @@ pub struct HostsPlace {
 pub fn open(settings: RemoteSettings, run: RemoteSession<'_>) -> Result<Box<dyn RemotePlace>, String> {
     let (commands, queue) = unbounded_channel();
     let (opened, is_open) = std::sync::mpsc::channel();
-    let hosts = Arc::new(Mutex::new(Hosts::default()));
+    let id = run.session.file_name().unwrap_or_default().to_string_lossy();
+    let hosts = Arc::new(Mutex::new(Hosts::of_run(&id)));
     let facts = RunFacts {
         settings,
         session: run.session.to_owned(),

@@ -6,6 +6,7 @@ use super::left_behind::AllLeftBehind;
 use super::prepare::RunFiles;
 use super::results::{Incoming, Remover, Results};
 use super::run::{Coordinator, LinkState, News, Shared};
+use super::unneeded::Needs;
 use super::{Directory, RunFacts};
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::open_project;
@@ -59,7 +60,7 @@ impl Coordinator {
             news,
         });
         let filter = names.results_of_run(&run);
-        let results = Results::open(&connection.jetstream, &names.result_stream(), filter).await;
+        let results = Results::open(&connection.jetstream, &names.result_stream(), filter.clone()).await;
         let mut results =
             results.ok_or_else(|| format!("the stream {} cannot be opened", names.result_stream()))?;
         let mut coordinator = Self {
@@ -77,9 +78,10 @@ impl Coordinator {
             turns: HashMap::new(),
             tokens: HashMap::new(),
             homes: HashMap::new(),
-            remover: Remover::start(results.stream()),
+            remover: Remover::start(results.stream(), filter),
             result_stream: results.stream(),
-            subjects: HashMap::new(),
+            leases: HashMap::new(),
+            needs: Needs::default(),
             journal: JournalFacts::new(session.journal_file()),
             left_behind: AllLeftBehind::default(),
             start: Instant::now(),

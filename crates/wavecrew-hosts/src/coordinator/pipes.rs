@@ -3,7 +3,7 @@
 use super::apply::bring_back;
 use super::run::Shared;
 use super::turns::Ended;
-use crate::objects::ObjectId;
+use crate::objects::{AtHand, ObjectId};
 use crate::path_map::PathMap;
 use crate::task::Root;
 use bytes::Bytes;
@@ -30,6 +30,9 @@ pub(super) enum Work {
         exit: ProcessExit,
         leftovers: u32,
         files: Option<ObjectId>,
+        /// Objects that came with the message.
+        inline: Vec<(ObjectId, usize)>,
+        objects: Bytes,
         roots: Vec<Root>,
         host: String,
     },
@@ -97,12 +100,19 @@ pub(super) async fn carry(
                 exit,
                 leftovers,
                 files,
+                inline,
+                objects,
                 roots,
                 host,
             } => {
-                let brought = match files {
-                    Some(id) => bring_back(&shared, id, &roots, &map, &host, confinement.clone()).await,
-                    None => Ok(Vec::new()),
+                let at_hand =
+                    AtHand::with(&shared.cache, &inline, &objects).map_err(|error| error.to_string());
+                let brought = match (files, at_hand) {
+                    (Some(id), Ok(at_hand)) => {
+                        bring_back(&shared, id, at_hand, &roots, &map, &host, confinement.clone()).await
+                    }
+                    (None, Ok(_)) => Ok(Vec::new()),
+                    (_, Err(damaged)) => Err(damaged),
                 };
                 let ended = match brought {
                     Ok(notes) => Ended::Exited {

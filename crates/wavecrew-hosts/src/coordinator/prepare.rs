@@ -1,13 +1,14 @@
 //! Gets a turn ready for a host: looks at its folders, sends what the object store does not have, bundles new commits.
 
-use crate::files::{HashCache, ScanError, scan};
+use crate::files::{HashCache, ScanError, Scanned, scan, scan_file};
 use crate::git::{self, GitState};
-use crate::objects::{Content, ObjectId, ObjectStore, StoreError};
+use crate::objects::{Content, INLINE_OBJECT, INLINE_TOTAL, ObjectId, ObjectStore, StoreError};
 use crate::task::{Root, RootKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 use wavecrew_run::place::WorkerFacts;
 use wavecrew_session::{SessionDir, SessionPaths};
 
@@ -28,17 +29,67 @@ pub struct RunFiles {
     pub session: SessionDir,
     pub include: Vec<String>,
     hashes: Mutex<HashCache>,
+    /// Folders that all workers get, and when somebody began to look at them.
+    shared: tokio::sync::Mutex<Option<(Instant, Arc<SharedFolders>)>>,
+    /// What travelled in an offer. Who needs it too gets it from the store.
+    sent_inline: Mutex<HashSet<ObjectId>>,
     /// By repository.
     bundles: Mutex<HashMap<PathBuf, Vec<(ObjectId, String)>>>,
     /// Bundles that are being sent.
     folder: tempfile::TempDir,
 }
 
-/// What was found, and what the store needs.
+/// What a host gets with the offer of a turn.
+#[derive(Debug)]
+pub struct Prepared {
+    pub roots: Vec<Root>,
+    pub git: Option<GitState>,
+    pub inline: Vec<(ObjectId, Vec<u8>)>,
+}
+
+/// An object that the store may need: where it is, and its size.
+type Needed = (ObjectId, (Content, u64));
+
+#[derive(Debug)]
+struct SharedFolders {
+    project: Folder,
+    session: Folder,
+}
+
+/// A folder and its objects.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    scanned: Scanned,
+    id: ObjectId,
+    objects: Vec<Needed>,
+}
+
+impl Folder {
+    fn new(path: &Path, scanned: Scanned) -> Self {
+        let (id, trees) = scanned.snapshot.objects();
+        let files = scanned.snapshot.file_ids();
+        let files = files.map(|(name, id, size)| (id.clone(), (Content::File(path.join(name)), size)));
+        let trees = trees.into_iter().map(|(id, bytes)| {
+            let size = bytes.len() as u64;
+            (id, (Content::Bytes(bytes), size))
+        });
+        Self {
+            objects: files.chain(trees).collect(),
+            path: path.to_owned(),
+            scanned,
+            id,
+        }
+    }
+}
+
+/// What was found for one worker.
 struct Looked {
-    roots: Vec<Root>,
+    prepared: Prepared,
+    /// For the store.
     objects: Vec<(ObjectId, Content)>,
-    git: Option<GitState>,
+    /// How much more may travel in the offer.
+    room: u64,
 }
 
 impl RunFiles {
@@ -48,6 +99,8 @@ impl RunFiles {
             session: session.clone(),
             include,
             hashes: Mutex::default(),
+            shared: tokio::sync::Mutex::default(),
+            sent_inline: Mutex::default(),
             bundles: Mutex::default(),
             folder: tempfile::tempdir()?,
         })
@@ -63,40 +116,119 @@ impl RunFiles {
         tempfile::NamedTempFile::new_in(self.folder.path())
     }
 
-    /// Looks at the folders of a worker and sends what is new.
+    /// Looks at the folders of a worker and sends what is new, except for what fits into the offer.
     pub async fn prepare(
         self: &Arc<Self>,
         facts: &WorkerFacts,
         prompt: Option<PathBuf>,
         store: &ObjectStore,
-    ) -> Result<(Vec<Root>, Option<GitState>), PrepareError> {
-        let (files, facts) = (Arc::clone(self), facts.clone());
-        let looked = tokio::task::spawn_blocking(move || files.look(&facts, prompt.as_deref()))
-            .await
-            .map_err(io::Error::other)??;
+    ) -> Result<Prepared, PrepareError> {
+        store.load_known().await?;
+        let shared = self.shared_folders().await?;
+        let (files, facts, known) = (Arc::clone(self), facts.clone(), store.clone());
+        let looked =
+            tokio::task::spawn_blocking(move || files.look(&facts, prompt.as_deref(), &shared, &known))
+                .await
+                .map_err(io::Error::other)??;
         store.put(looked.objects).await?;
-        Ok((looked.roots, looked.git))
+        Ok(looked.prepared)
     }
 
-    fn look(&self, facts: &WorkerFacts, prompt: Option<&Path>) -> Result<Looked, PrepareError> {
+    /// The folders that all workers get. Workers that start at the same time share one look.
+    async fn shared_folders(self: &Arc<Self>) -> Result<Arc<SharedFolders>, PrepareError> {
+        let asked = Instant::now();
+        let mut last = self.shared.lock().await;
+        if let Some((begun, found)) = &*last
+            && *begun >= asked
+        {
+            return Ok(Arc::clone(found));
+        }
+        let begun = Instant::now();
+        let (files, before) = (Arc::clone(self), last.take().map(|(_, found)| found));
+        let found = tokio::task::spawn_blocking(move || files.look_at_shared(before.as_deref()))
+            .await
+            .map_err(io::Error::other)??;
+        let found = Arc::new(found);
+        *last = Some((begun, Arc::clone(&found)));
+        Ok(found)
+    }
+
+    fn look_at_shared(&self, before: Option<&SharedFolders>) -> Result<SharedFolders, PrepareError> {
+        let relative = SessionPaths::relative();
+        let also = [relative.team_file(), relative.plan_file()];
+        let before_project = before.map(|before| &before.project);
+        let before_session = before.map(|before| &before.session);
+        Ok(SharedFolders {
+            project: self.look_at(RootKind::Project, &self.project, &[], before_project)?,
+            session: self.look_at(RootKind::Session, self.session.path(), &also, before_session)?,
+        })
+    }
+
+    fn look_at(
+        &self,
+        kind: RootKind,
+        path: &Path,
+        also: &[PathBuf],
+        before: Option<&Folder>,
+    ) -> Result<Folder, PrepareError> {
+        let selection = kind.selection(self.include_of(kind), also);
+        let scanned = scan(path, &selection, &mut self.hashes())?;
+        Ok(match before {
+            Some(before) if before.scanned == scanned => Folder {
+                path: before.path.clone(),
+                scanned,
+                id: before.id.clone(),
+                objects: before.objects.clone(),
+            },
+            Some(_) | None => Folder::new(path, scanned),
+        })
+    }
+
+    fn include_of(&self, kind: RootKind) -> &[String] {
+        match kind {
+            RootKind::Project | RootKind::Worktree => &self.include,
+            RootKind::Session | RootKind::Inbox | RootKind::Private => &[],
+        }
+    }
+
+    fn look(
+        &self,
+        facts: &WorkerFacts,
+        prompt: Option<&Path>,
+        shared: &SharedFolders,
+        store: &ObjectStore,
+    ) -> Result<Looked, PrepareError> {
         let mut looked = Looked {
-            roots: Vec::new(),
+            prepared: Prepared {
+                roots: Vec::new(),
+                git: None,
+                inline: Vec::new(),
+            },
             objects: Vec::new(),
-            git: None,
+            room: INLINE_TOTAL,
         };
-        self.add(&mut looked, RootKind::Project, &self.project, Vec::new())?;
+        self.add(&mut looked, RootKind::Project, &shared.project, Vec::new(), store)?;
         let relative = SessionPaths::relative();
         let mut also = vec![relative.team_file(), relative.plan_file()];
         let prompt = prompt.and_then(|path| path.strip_prefix(self.session.path()).ok());
-        also.extend(prompt.map(Path::to_owned));
-        self.add(&mut looked, RootKind::Session, self.session.path(), also)?;
-        let inbox = self.session.inbox(facts.number);
-        self.add(&mut looked, RootKind::Inbox, &inbox, Vec::new())?;
-        if let Some(worktree) = &facts.worktree {
-            self.add(&mut looked, RootKind::Worktree, worktree, Vec::new())?;
+        if let Some(prompt) = prompt {
+            also.push(prompt.to_owned());
+            let mut scanned = shared.session.scanned.clone();
+            scan_file(self.session.path(), prompt, &mut self.hashes(), &mut scanned)?;
+            let session = Folder::new(self.session.path(), scanned);
+            self.add(&mut looked, RootKind::Session, &session, also, store)?;
+        } else {
+            self.add(&mut looked, RootKind::Session, &shared.session, also, store)?;
         }
+        let inbox = self.session.inbox(facts.number);
+        let mut own = vec![(RootKind::Inbox, inbox.as_path())];
+        own.extend(facts.worktree.as_deref().map(|path| (RootKind::Worktree, path)));
         if !facts.private.starts_with(&inbox) {
-            self.add(&mut looked, RootKind::Private, &facts.private, Vec::new())?;
+            own.push((RootKind::Private, &facts.private));
+        }
+        for (kind, path) in own {
+            let folder = self.look_at(kind, path, &[], None)?;
+            self.add(&mut looked, kind, &folder, Vec::new(), store)?;
         }
         let top = facts.worktree.clone().or_else(|| {
             let mut above = self.project.ancestors();
@@ -113,7 +245,7 @@ impl RunFiles {
                 Some(commit) => self.bundles(&top, commit, &mut looked.objects)?,
                 None => Vec::new(),
             };
-            looked.git = Some(GitState {
+            looked.prepared.git = Some(GitState {
                 top,
                 commit,
                 branch,
@@ -127,27 +259,30 @@ impl RunFiles {
         &self,
         looked: &mut Looked,
         kind: RootKind,
-        path: &Path,
+        folder: &Folder,
         also: Vec<PathBuf>,
+        store: &ObjectStore,
     ) -> Result<(), PrepareError> {
-        let include = match kind {
-            RootKind::Project | RootKind::Worktree => self.include.clone(),
-            RootKind::Session | RootKind::Inbox | RootKind::Private => Vec::new(),
-        };
-        let scanned = scan(path, &kind.selection(&include, &also), &mut self.hashes())?;
-        let (snapshot, trees) = scanned.snapshot.objects();
-        let files = scanned.snapshot.file_ids();
-        let files = files.map(|(name, id, _)| (id.clone(), Content::File(path.join(name))));
-        looked.objects.extend(files);
-        looked
-            .objects
-            .extend(trees.into_iter().map(|(id, bytes)| (id, Content::Bytes(bytes))));
-        looked.roots.push(Root {
+        let mut sent_inline = self.sent_inline.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, (content, size)) in store.missing(&folder.objects) {
+            let prepared = &mut looked.prepared;
+            if prepared.inline.iter().any(|(known, _)| *known == id) {
+                continue;
+            }
+            if size > INLINE_OBJECT.min(looked.room) || !sent_inline.insert(id.clone()) {
+                looked.objects.push((id, content));
+                continue;
+            }
+            let bytes = content.read(&id)?;
+            looked.room -= size;
+            prepared.inline.push((id, bytes));
+        }
+        looked.prepared.roots.push(Root {
             kind,
-            path: path.to_owned(),
-            snapshot,
-            bytes: scanned.bytes,
-            include,
+            path: folder.path.clone(),
+            snapshot: folder.id.clone(),
+            bytes: folder.scanned.bytes,
+            include: self.include_of(kind).to_vec(),
             also,
         });
         Ok(())

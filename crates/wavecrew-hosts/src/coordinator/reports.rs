@@ -7,13 +7,12 @@ use super::run::Coordinator;
 use super::sending::feed;
 use super::turns::{FILE_TRIES, Stage, Turn};
 use crate::objects::ObjectId;
-use crate::task::StdinSource;
 use bytes::Bytes;
 use std::time::Duration;
 use wavecrew_core::event::ProcessId;
 use wavecrew_process::{GuardianEvent, ProcessExit};
 use wavecrew_remote::lease::TurnResult;
-use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, Refusal, decode};
+use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, Refusal, decode, unbundle};
 use wavecrew_run::place::PlaceEvent;
 
 /// A turn that a host had no room for is not offered again at once.
@@ -21,13 +20,13 @@ const BUSY_PAUSE: Duration = Duration::from_millis(200);
 
 impl Coordinator {
     pub(super) fn handle_message(&mut self, incoming: &Incoming) {
-        let Some((from, bytes)) = read_message(&incoming.message.payload) else {
-            return;
-        };
-        if attempt_of(&from).is_some_and(|attempt| self.tokens.contains_key(&attempt.token)) {
-            self.handle_report(from, bytes, incoming.sequence);
-        } else {
-            self.handle_foreign(from, bytes, incoming.sequence);
+        self.needs.saw(incoming.sequence);
+        for (from, bytes) in read_messages(&incoming.message.payload) {
+            if attempt_of(&from).is_some_and(|attempt| self.tokens.contains_key(&attempt.token)) {
+                self.handle_report(from, bytes, incoming.sequence);
+            } else {
+                self.handle_foreign(from, bytes, incoming.sequence);
+            }
         }
     }
 
@@ -62,6 +61,7 @@ impl Coordinator {
                 exit,
                 killed_leftovers,
                 files,
+                inline,
                 ..
             } => {
                 let number = turn.facts.turn;
@@ -79,6 +79,11 @@ impl Coordinator {
                     exit,
                     leftovers: killed_leftovers,
                     files: files.and_then(|id| ObjectId::try_from(id).ok()),
+                    inline: inline
+                        .into_iter()
+                        .filter_map(|(id, length)| Some((ObjectId::try_from(id).ok()?, length)))
+                        .collect(),
+                    objects: bytes,
                     roots: roots.unwrap_or_default(),
                     host,
                 });
@@ -124,17 +129,11 @@ impl Coordinator {
                 }
                 // What the store seemed to have is gone.
                 self.shared.store.forget_known();
-                let (facts, stdin) = (turn.facts.clone(), turn.ready.take().map(|ready| ready.stdin));
-                let prompt = turn.command.prompt_file();
                 self.put_back(key, Duration::ZERO);
                 if let Some(turn) = self.turns.get_mut(&key) {
                     turn.stage = Stage::Preparing;
                 }
-                let stdin = match stdin {
-                    Some(StdinSource::Text { text }) => Some(text.into_bytes()),
-                    Some(StdinSource::Object { .. } | StdinSource::Messages) | None => None,
-                };
-                self.prepare(key, &facts, prompt, stdin);
+                self.prepare(key);
             }
             Refusal::Version { program, .. } => {
                 let reason = format!(
@@ -190,10 +189,13 @@ impl Coordinator {
     }
 }
 
-pub(super) fn read_message(payload: &Bytes) -> Option<(FromHost, Bytes)> {
-    let (from, rest) = decode::<FromHost>(payload).ok()?;
-    let bytes = payload.slice_ref(rest);
-    Some((from, bytes))
+/// What a host said in one message. What cannot be read is left out.
+pub(super) fn read_messages(payload: &Bytes) -> Vec<(FromHost, Bytes)> {
+    let said = unbundle(payload).unwrap_or_default();
+    let read = said
+        .into_iter()
+        .filter_map(|message| decode::<FromHost>(message).ok());
+    read.map(|(from, rest)| (from, payload.slice_ref(rest))).collect()
 }
 
 pub(super) fn attempt_of(from: &FromHost) -> Option<&AttemptToken> {

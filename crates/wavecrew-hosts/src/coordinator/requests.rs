@@ -2,6 +2,7 @@
 
 use super::run::{Coordinator, News};
 use super::sending::send;
+use super::unneeded::Unneeded;
 use std::ffi::{OsStr, OsString};
 use wavecrew_remote::wire::ToHost;
 use wavecrew_run::worker_commands::{Identity, RelayReply, RelayRequest, WorkerCommands};
@@ -34,7 +35,7 @@ impl Coordinator {
             let reply = carry_out(&env, request, Waiting::ForPerson);
             if !is_report {
                 // Whoever continues the run must not do it twice. A report it must find.
-                remover.message(sequence);
+                remover.remove(Unneeded::Message(sequence));
             }
             let _ = news.send(News::Answered {
                 key,

@@ -1,6 +1,7 @@
 //! The messages of hosts to one run, in order, from the first that is still there. None is acknowledged: they stay in the stream
 //! until the journal has what follows from them, and are removed then.
 
+use super::unneeded::Unneeded;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::stream::Stream;
@@ -129,31 +130,27 @@ pub(super) struct Remover {
     queue: UnboundedSender<Unneeded>,
 }
 
-enum Unneeded {
-    Subject(String),
-    Message(u64),
-}
-
 impl Remover {
-    pub fn start(stream: Stream) -> Self {
+    /// `filter` matches all messages of the run.
+    pub fn start(stream: Stream, filter: String) -> Self {
         let (queue, queued) = unbounded_channel();
-        tokio::spawn(remove(stream, queued));
+        tokio::spawn(remove(stream, filter, queued));
         Self { queue }
     }
 
-    pub fn subject(&self, subject: String) {
+    pub fn remove(&self, unneeded: Unneeded) {
         // The task ends with the run.
-        let _ = self.queue.send(Unneeded::Subject(subject));
-    }
-
-    pub fn message(&self, sequence: u64) {
-        let _ = self.queue.send(Unneeded::Message(sequence));
+        let _ = self.queue.send(unneeded);
     }
 }
 
-async fn remove(stream: Stream, mut queued: UnboundedReceiver<Unneeded>) {
+async fn remove(stream: Stream, filter: String, mut queued: UnboundedReceiver<Unneeded>) {
     while let Some(unneeded) = queued.recv().await {
         match unneeded {
+            Unneeded::UpTo(last) => {
+                let purge = stream.purge().filter(&filter).sequence(last + 1);
+                let _ = timeout(ANSWERED_WITHIN, purge).await;
+            }
             Unneeded::Subject(subject) => purge(&stream, &subject).await,
             Unneeded::Message(sequence) => {
                 let _ = timeout(ANSWERED_WITHIN, stream.delete_message(sequence)).await;

@@ -5,6 +5,7 @@ use super::left_behind::AllLeftBehind;
 use super::prepare::{PrepareError, RunFiles};
 use super::results::{Remover, purge};
 use super::turns::{Ended, Ready, Turn};
+use super::unneeded::Needs;
 use super::{Command, Directory, RunFacts, lock};
 use crate::lease_keys::Written;
 use crate::objects::{ObjectCache, ObjectStore};
@@ -85,7 +86,6 @@ pub(super) enum News {
         key: u64,
         token: String,
         found: Option<(u64, LeaseRecord)>,
-        stdin: Vec<u8>,
     },
 }
 
@@ -106,12 +106,14 @@ pub(super) struct Coordinator {
     pub turns: HashMap<u64, Turn>,
     /// Turns by the token of their offer.
     pub tokens: HashMap<String, u64>,
+    /// Turns by the key of their lease.
+    pub leases: HashMap<String, u64>,
     /// The host of each attempt: its conversation is there.
     pub homes: HashMap<(String, u32), String>,
     pub result_stream: Stream,
     pub remover: Remover,
-    /// What hosts sent about each attempt: removed once the journal has its end.
-    pub subjects: HashMap<(String, u32), Vec<String>>,
+    /// What hosts sent: removed once the journal has the end of its attempt.
+    pub needs: Needs,
     pub journal: JournalFacts,
     pub left_behind: AllLeftBehind,
     pub start: Instant,
@@ -152,7 +154,10 @@ pub(super) async fn run(
             Some(news) = news_in.recv() => coordinator.handle_news(news),
             Some(incoming) = sources.results.recv() => coordinator.handle_message(&incoming),
             entry = sources.hosts.next() => match entry {
-                Some(Ok(entry)) => coordinator.handle_host(&entry),
+                Some(Ok(entry)) => {
+                    coordinator.handle_host(&entry);
+                    coordinator.place_waiting();
+                }
                 Some(Err(_)) => {}
                 None => sources.hosts = coordinator.watch_hosts().await,
             },
@@ -203,12 +208,7 @@ impl Coordinator {
                     self.answered(key, number, &reply);
                 }
             }
-            News::LeftBehind {
-                key,
-                token,
-                found,
-                stdin,
-            } => self.adopt(key, &token, found, stdin),
+            News::LeftBehind { key, token, found } => self.adopt(key, &token, found),
             News::Undeliverable { key, token, reason } => {
                 if self.tokens.get(&token) == Some(&key) {
                     self.spawn_failed(key, reason, false);
@@ -221,9 +221,11 @@ impl Coordinator {
     pub(super) fn follow_journal(&mut self) {
         let new = self.journal.catch_up();
         for attempt in new.over {
-            for subject in self.subjects.remove(&attempt).unwrap_or_default() {
-                self.remover.subject(subject);
-            }
+            self.needs.over(&attempt, self.start.elapsed());
+        }
+        let others_need = !self.left_behind.is_empty();
+        for unneeded in self.needs.take_unneeded(self.start.elapsed(), others_need) {
+            self.remover.remove(unneeded);
         }
         for task in new.local {
             self.give_up(&task);

@@ -2,9 +2,9 @@
 
 use super::RunFacts;
 use super::run::{Coordinator, News, Shared};
-use super::turns::{Offer, Outgoing, Turn};
+use super::turns::{Offer, Outgoing, Ready, Turn};
 use crate::mail;
-use crate::task::{Details, SandboxFacts, StdinSource};
+use crate::task::{Details, SandboxFacts};
 use async_nats::jetstream;
 use rustix::io::ioctl_fionbio;
 use std::ffi::OsStr;
@@ -33,11 +33,7 @@ impl Coordinator {
     }
 }
 
-pub(super) fn wire_turn(facts: &RunFacts, turn: &Turn, offer: &Offer) -> WireTurn {
-    let ready = turn.ready.clone();
-    let stdin = ready
-        .as_ref()
-        .map_or(StdinSource::Messages, |ready| ready.stdin.clone());
+pub(super) fn wire_turn(facts: &RunFacts, turn: &Turn, ready: &Ready, offer: &Offer) -> WireTurn {
     let text = |text: &OsStr| text.to_string_lossy().into_owned();
     let mut env_set: Vec<(String, String)> = turn
         .command
@@ -57,12 +53,10 @@ pub(super) fn wire_turn(facts: &RunFacts, turn: &Turn, offer: &Offer) -> WireTur
         session: facts.session.clone(),
         program: facts.settings.program.clone(),
         cwd: turn.command.cwd.clone(),
-        roots: ready
-            .as_ref()
-            .map(|ready| ready.roots.clone())
-            .unwrap_or_default(),
-        stdin,
-        git: ready.and_then(|ready| ready.git),
+        roots: ready.roots.clone(),
+        stdin: ready.stdin.clone(),
+        git: ready.git.clone(),
+        inline: (ready.inline.iter().map(|(id, bytes)| (id.clone(), bytes.len()))).collect(),
         sandbox: SandboxFacts::of(&facts.sandbox, &turn.facts.role),
         confined: turn.confined,
     };

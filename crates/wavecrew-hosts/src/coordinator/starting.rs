@@ -1,7 +1,7 @@
 //! Begins a turn: reads its standard input, and has its folders looked at and sent.
 
 use super::pipes::carry;
-use super::prepare::PrepareError;
+use super::prepare::{PrepareError, Prepared};
 use super::run::{Coordinator, News};
 use super::turns::{CommandLine, Ready, Stage, Turn};
 use crate::objects::{Content, ObjectId, ObjectStore, StoreError};
@@ -10,7 +10,6 @@ use crate::task::StdinSource;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc::unbounded_channel;
@@ -55,6 +54,7 @@ impl Coordinator {
             confined,
             stage: Stage::Preparing,
             ready: None,
+            stdin: None,
             pipe,
             input: None,
             closing: None,
@@ -63,38 +63,37 @@ impl Coordinator {
             map: PathMap::default(),
             last_request: 0,
         };
-        let stdin = match read_stdin(stdin) {
-            Stdin::Known(content) => Some(content),
-            Stdin::Pipe(fd) => {
-                turn.input = Some(fd);
-                None
-            }
-        };
-        let prompt = turn.command.prompt_file();
-        // A worker that is spoken to has nobody who knows what was said.
-        let at_host = stdin.is_some().then(|| self.find_for(&turn.facts)).flatten();
-        match at_host {
-            Some(token) => self.ask_for(key, token, stdin.unwrap_or_default()),
-            None => self.prepare(key, &turn.facts, prompt, stdin),
+        match read_stdin(stdin) {
+            Stdin::Known(content) => turn.stdin = Some(content),
+            Stdin::Pipe(fd) => turn.input = Some(fd),
         }
+        // A worker that is spoken to has nobody who knows what was said.
+        let at_host = (turn.stdin.is_some())
+            .then(|| self.find_for(&turn.facts))
+            .flatten();
         self.turns.insert(key, turn);
+        match at_host {
+            Some(token) => self.ask_for(key, token),
+            None => self.prepare(key),
+        }
     }
 
-    pub(super) fn prepare(
-        &self,
-        key: u64,
-        facts: &WorkerFacts,
-        prompt: Option<PathBuf>,
-        stdin: Option<Vec<u8>>,
-    ) {
-        let (shared, facts) = (Arc::clone(&self.shared), facts.clone());
+    pub(super) fn prepare(&self, key: u64) {
+        let Some(turn) = self.turns.get(&key) else { return };
+        let (shared, facts) = (Arc::clone(&self.shared), turn.facts.clone());
+        let (prompt, stdin) = (turn.command.prompt_file(), turn.stdin.clone());
         tokio::spawn(async move {
             let prepared = shared.files.prepare(&facts, prompt, &shared.store).await;
             let ready = match prepared {
-                Ok((roots, git)) => {
-                    stdin_source(&shared.store, stdin)
-                        .await
-                        .map(|stdin| Ready { roots, git, stdin })
+                Ok(prepared) => {
+                    let Prepared { roots, git, inline } = prepared;
+                    let stdin = stdin_source(&shared.store, stdin).await;
+                    stdin.map(|stdin| Ready {
+                        roots,
+                        git,
+                        inline,
+                        stdin,
+                    })
                 }
                 Err(error) => Err(error),
             };

@@ -2,6 +2,7 @@
 
 use super::pipes::Work;
 use crate::git::GitState;
+use crate::objects::ObjectId;
 use crate::path_map::PathMap;
 use crate::task::{Root, StdinSource};
 use std::ffi::{OsStr, OsString};
@@ -32,6 +33,8 @@ pub(super) struct Turn {
     pub confined: bool,
     pub stage: Stage,
     pub ready: Option<Ready>,
+    /// What the worker reads; `None` if it comes piece by piece.
+    pub stdin: Option<Vec<u8>>,
     /// To the task that carries its output.
     pub pipe: UnboundedSender<Work>,
     /// Standard input that comes piece by piece.
@@ -74,6 +77,7 @@ pub(super) struct Offer {
     pub host: String,
     /// The start of the host's program when it got the offer.
     pub boot: String,
+    pub lease_key: String,
     pub lease: CoordinatorLease,
     /// To the task that sends messages to the host, in order.
     pub outbox: UnboundedSender<Outgoing>,
@@ -90,6 +94,8 @@ pub(super) struct Outgoing {
 pub(super) struct Ready {
     pub roots: Vec<Root>,
     pub git: Option<GitState>,
+    /// Objects that travel in the offer.
+    pub inline: Vec<(ObjectId, Vec<u8>)>,
     pub stdin: StdinSource,
 }
 

@@ -12,8 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// time as it is.
 const UNSETTLED_NANOS: i128 = 50_000_000;
 
+/// What shows that a file has changed, without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
+pub(crate) struct Version {
     device: u64,
     inode: u64,
     length: u64,
@@ -22,7 +23,7 @@ struct Version {
 }
 
 impl Version {
-    fn of(found: &Metadata) -> Self {
+    pub fn of(found: &Metadata) -> Self {
         Self {
             device: found.dev(),
             inode: found.ino(),

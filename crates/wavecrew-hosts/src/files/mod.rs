@@ -9,8 +9,9 @@ mod snapshot;
 mod write;
 
 pub use cache::HashCache;
+pub(crate) use cache::Version;
 pub use changes::{Change, Changes};
-pub use scan::{ScanError, Scanned, Selection, scan};
+pub use scan::{ScanError, Scanned, Selection, scan, scan_file};
 pub use snapshot::{Entry, Snapshot};
 pub(crate) use write::MAPPED_BYTES;
-pub use write::{map_paths, write_snapshot};
+pub use write::write_snapshot;

@@ -31,7 +31,7 @@ pub struct Selection {
 }
 
 /// A snapshot, and where its files are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scanned {
     pub snapshot: Snapshot,
     pub bytes: u64,
@@ -105,6 +105,16 @@ pub fn scan(root: &Path, selection: &Selection, hashes: &mut HashCache) -> Resul
         }
     }
     Ok(found)
+}
+
+/// Adds one file to what was read of a folder.
+pub fn scan_file(
+    root: &Path,
+    file: &Path,
+    hashes: &mut HashCache,
+    found: &mut Scanned,
+) -> Result<(), ScanError> {
+    add(root, &root.join(file), hashes, found)
 }
 
 /// The patterns of files that are sent although git ignores them; `None` if there are none.

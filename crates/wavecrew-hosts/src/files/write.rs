@@ -2,9 +2,7 @@
 
 use super::scan::entry_of;
 use super::{Entry, HashCache, Snapshot};
-use crate::objects::{ObjectId, ObjectReader};
-use crate::path_map::PathMap;
-use std::borrow::Cow;
+use crate::objects::ObjectReader;
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -32,28 +30,6 @@ pub fn write_snapshot(
         let path = root.join(name);
         if entry_of(&path, hashes).ok().flatten().as_ref() != Some(entry) {
             write_entry(&path, entry, objects, hashes)?;
-        }
-    }
-    Ok(())
-}
-
-/// Replaces paths in the small text files of a snapshot that was just written.
-pub fn map_paths(root: &Path, wanted: &Snapshot, map: &PathMap, hashes: &mut HashCache) -> io::Result<()> {
-    for (name, entry) in &wanted.0 {
-        let Entry::File { size, .. } = entry else { continue };
-        if *size > MAPPED_BYTES {
-            continue;
-        }
-        let path = root.join(name);
-        let bytes = fs::read(&path)?;
-        if let Cow::Owned(mapped) = map.bytes(&bytes)
-            && mapped != bytes
-            && std::str::from_utf8(&bytes).is_ok()
-        {
-            let file = File::options().write(true).truncate(true).open(&path)?;
-            (&file).write_all(&mapped)?;
-            set_past(&file)?;
-            hashes.note(&path, &ObjectId::of_bytes(&mapped));
         }
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! Tells coordinators that this host is there, and how busy it is.
 
 use async_nats::jetstream::kv::Store;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{interval, sleep, timeout};
@@ -18,7 +19,8 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 /// What changes about a host.
 #[derive(Debug, Default)]
 pub(super) struct Status {
-    pub busy: AtomicU32,
+    /// The busy slots of each run.
+    pub runs: Mutex<BTreeMap<String, u32>>,
     pub draining: AtomicBool,
     pub changed: Notify,
 }
@@ -33,7 +35,8 @@ pub(super) async fn announce(store: Store, mut announcement: HostAnnouncement, s
             _ = ticks.tick() => {}
             () = status.changed.notified() => sleep(TOGETHER).await,
         }
-        announcement.busy = status.busy.load(Ordering::Relaxed);
+        announcement.runs = status.runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        announcement.busy = announcement.runs.values().sum();
         announcement.draining = status.draining.load(Ordering::Relaxed);
         announcement.load = load();
         let bytes = serde_json::to_vec(&announcement).expect("plain data");

@@ -1,6 +1,8 @@
 //! The host's side: offers slots, takes turns, runs them under its own guardian, and brings back what they left.
 
 mod announce;
+mod bring_back;
+mod host_files;
 mod lease;
 mod mirror;
 mod orders;
@@ -8,7 +10,9 @@ mod outbox;
 mod output;
 mod process;
 mod relay;
+mod repository;
 mod serve;
+mod slot;
 mod slots;
 mod turn;
 

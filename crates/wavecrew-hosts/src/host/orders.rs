@@ -20,7 +20,7 @@ impl Host {
             return self.distrust(&order, &error);
         }
         match order {
-            ToHost::Turn(wire) => self.offered(*wire),
+            ToHost::Turn(wire) => self.offered(*wire, bytes),
             ToHost::Input { attempt, last, .. } => self.order(&attempt, ToTurn::Input { bytes, last }),
             ToHost::Reply {
                 attempt,
@@ -38,7 +38,7 @@ impl Host {
                     None => self.order(&attempt, ToTurn::Close { grace }),
                 }
             }
-            ToHost::Acknowledge { .. } | ToHost::Unknown => {}
+            ToHost::Unknown => {}
         }
     }
 
@@ -82,10 +82,9 @@ impl Host {
 fn attempt_of(order: &ToHost) -> Option<&AttemptToken> {
     match order {
         ToHost::Turn(turn) => Some(&turn.attempt),
-        ToHost::Input { attempt, .. }
-        | ToHost::Close { attempt, .. }
-        | ToHost::Reply { attempt, .. }
-        | ToHost::Acknowledge { attempt } => Some(attempt),
+        ToHost::Input { attempt, .. } | ToHost::Close { attempt, .. } | ToHost::Reply { attempt, .. } => {
+            Some(attempt)
+        }
         ToHost::Unknown => None,
     }
 }

@@ -30,7 +30,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(3);
 
 impl RunningTurn<'_> {
     pub(super) async fn run(&mut self) -> Result<String, Failed> {
-        let mirror = self.make_mirror().await?;
+        let mirror = self.mirror().await?;
         let facts = &self.details.facts;
         let settings = self.details.sandbox.settings();
         let support = match settings.mode {

@@ -1,7 +1,8 @@
 //! The loop of a host: takes offers, gives them slots, and keeps them apart by run.
 
 use super::announce::{Status, announce};
-use super::mirror::{HostFiles, Slot};
+use super::host_files::HostFiles;
+use super::slot::Slot;
 use super::slots::{Pending, Running};
 use super::turn::{HostContext, ToTurn};
 use super::{HostNews, HostSettings};
@@ -11,7 +12,7 @@ use crate::setup::open_project;
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::AckPolicy;
 use async_nats::jetstream::consumer::pull;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
@@ -128,11 +129,7 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
         names: names.clone(),
         jetstream: connection.jetstream.clone(),
         buckets: buckets.clone(),
-        files: Arc::new(HostFiles {
-            state: settings.state.clone(),
-            cache,
-            store,
-        }),
+        files: Arc::new(HostFiles::new(settings.state.clone(), cache, store)),
         guardian,
         support,
         program: settings.program.clone(),
@@ -148,6 +145,7 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
         program: env!("CARGO_PKG_VERSION").to_owned(),
         slots: settings.slots,
         busy: 0,
+        runs: BTreeMap::new(),
         labels: settings.labels.clone(),
         agents: settings.agents.clone(),
         load: None,

@@ -1,14 +1,14 @@
 //! Gives slots to offers: each run gets its share, and what finds no slot goes back.
 
 use super::HostNews;
-use super::mirror::Slot;
 use super::serve::Host;
+use super::slot::Slot;
 use super::turn::{ToTurn, run};
 use crate::mail;
 use crate::task::Details;
 use bytes::Bytes;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use wavecrew_remote::wire::{FromHost, Refusal, Turn as WireTurn, WIRE_VERSION, encode};
@@ -22,6 +22,8 @@ const REMEMBERED: usize = 10_000;
 pub(super) struct Pending {
     pub wire: WireTurn,
     details: Details,
+    /// Those that came with it.
+    objects: Bytes,
     since: Instant,
 }
 
@@ -33,7 +35,7 @@ pub(super) struct Running {
 }
 
 impl Host {
-    pub(super) fn offered(&mut self, wire: WireTurn) {
+    pub(super) fn offered(&mut self, wire: WireTurn, objects: Bytes) {
         let token = &wire.attempt.token;
         if self.running.contains_key(token) || self.over.contains(token) {
             return;
@@ -54,6 +56,7 @@ impl Host {
         self.pending.push_back(Pending {
             wire,
             details,
+            objects,
             since: Instant::now(),
         });
         self.start_pending();
@@ -75,14 +78,24 @@ impl Host {
             };
             self.start(pending);
         }
-        let busy = u32::try_from(self.running.len()).unwrap_or(u32::MAX);
-        if self.status.busy.swap(busy, Ordering::Relaxed) != busy {
+        let mut runs = BTreeMap::new();
+        for running in self.running.values() {
+            *runs.entry(running.run.clone()).or_insert(0) += 1;
+        }
+        let mut known = self.status.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != runs {
+            *known = runs;
             self.status.changed.notify_one();
         }
     }
 
     fn start(&mut self, pending: Pending) {
-        let Pending { wire, details, .. } = pending;
+        let Pending {
+            wire,
+            details,
+            objects,
+            ..
+        } = pending;
         let attempt = wire.attempt.clone();
         let home = (attempt.run.clone(), attempt.task.clone(), attempt.attempt);
         let at = self
@@ -116,7 +129,7 @@ impl Host {
         });
         let (context, done) = (Arc::clone(&self.context), self.done.clone());
         tokio::spawn(async move {
-            let how = run(context, slot, wire, details, orders_in).await;
+            let how = run(context, slot, wire, details, objects, orders_in).await;
             let _ = done.send((attempt.token, how));
         });
     }

@@ -1,8 +1,11 @@
 //! One turn on this host: its lease, its folders, its process, its output, and what it leaves.
 
+use super::bring_back::bring_back;
+use super::host_files::HostFiles;
 use super::lease::{Keeper, LeaseNews};
-use super::mirror::{self, HostFiles, Mirror, Slot};
+use super::mirror::{self, Mirror};
 use super::outbox::Outbox;
+use super::slot::Slot;
 use crate::mail;
 use crate::setup::Buckets;
 use crate::task::{Details, TurnAtHost};
@@ -14,6 +17,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use wavecrew_agents::Redactor;
 use wavecrew_process::guardian::Guardian;
@@ -54,10 +58,35 @@ pub(super) async fn run(
     slot: Arc<Slot>,
     wire: WireTurn,
     details: Details,
+    objects: Bytes,
     mut orders: UnboundedReceiver<ToTurn>,
 ) -> String {
+    // Files may arrive before the lease is held; nothing starts before.
+    let details = Arc::new(details);
+    let mut making = tokio::spawn(mirror::make(
+        Arc::clone(&context),
+        Arc::clone(&slot),
+        Arc::clone(&details),
+        objects,
+    ));
+    let how = run_with(&context, &slot, &wire, &details, &mut making, &mut orders).await;
+    if !making.is_finished() {
+        // The slot is nobody else's before.
+        let _ = making.await;
+    }
+    how
+}
+
+async fn run_with(
+    context: &Arc<HostContext>,
+    slot: &Arc<Slot>,
+    wire: &WireTurn,
+    details: &Details,
+    making: &mut Making,
+    orders: &mut UnboundedReceiver<ToTurn>,
+) -> String {
     let attempt = wire.attempt.clone();
-    let (outbox, sending) = Outbox::start(&context, &attempt);
+    let (outbox, sending) = Outbox::start(context, &attempt);
     let terms = Terms {
         lease: wire.lease,
         ..Terms::default()
@@ -81,15 +110,16 @@ pub(super) async fn run(
     };
     let how = match keeper.news.recv().await {
         Some(LeaseNews::Held) => {
-            outbox.send(&accepted(&context, &wire, &details), b"").await;
+            outbox.send(&accepted(context, wire, details), b"").await;
             let mut turn = RunningTurn {
-                context: &context,
-                slot: &slot,
-                wire: &wire,
-                details: &details,
+                context,
+                slot,
+                wire,
+                details,
+                making,
                 outbox: &outbox,
                 keeper: &mut keeper,
-                orders: &mut orders,
+                orders,
             };
             match turn.run().await {
                 Ok(how) => how,
@@ -167,6 +197,9 @@ fn accepted(context: &HostContext, wire: &WireTurn, details: &Details) -> FromHo
     }
 }
 
+/// The folders of a turn that are being made.
+type Making = JoinHandle<Result<Arc<Mirror>, String>>;
+
 pub(super) enum Failed {
     Files(String),
     Spawn { reason: String, temporary: bool },
@@ -178,6 +211,7 @@ pub(super) struct RunningTurn<'a> {
     pub slot: &'a Arc<Slot>,
     pub wire: &'a WireTurn,
     pub details: &'a Details,
+    pub making: &'a mut Making,
     pub outbox: &'a Outbox,
     pub keeper: &'a mut Keeper,
     pub orders: &'a mut UnboundedReceiver<ToTurn>,
@@ -198,18 +232,20 @@ impl RunningTurn<'_> {
         }
     }
 
-    pub(super) async fn make_mirror(&mut self) -> Result<Arc<Mirror>, Failed> {
-        let (context, details) = (Arc::clone(self.context), self.details.clone());
-        let fetched = self.while_held(mirror::fetch(&context.files, &details)).await?;
-        fetched.map_err(|error| Failed::Files(error.to_string()))?;
-        let slot = Arc::clone(self.slot);
-        let making = tokio::task::spawn_blocking(move || {
-            Mirror::make(&context.files, &slot, &details, &context.program)
-        });
-        match self.while_held(making).await? {
-            Ok(Ok(mirror)) => Ok(Arc::new(mirror)),
-            Ok(Err(error)) => Err(Failed::Files(error.to_string())),
-            Err(error) => Err(Failed::Files(error.to_string())),
+    /// Waits for the folders.
+    pub(super) async fn mirror(&mut self) -> Result<Arc<Mirror>, Failed> {
+        loop {
+            tokio::select! {
+                made = &mut *self.making => return match made {
+                    Ok(Ok(mirror)) => Ok(mirror),
+                    Ok(Err(reason)) => Err(Failed::Files(reason)),
+                    Err(error) => Err(Failed::Files(error.to_string())),
+                },
+                news = self.keeper.news.recv() => match news {
+                    Some(LeaseNews::Held) => {}
+                    Some(LeaseNews::Lost) | None => return Err(Failed::Lost),
+                },
+            }
         }
     }
 
@@ -223,14 +259,9 @@ impl RunningTurn<'_> {
         let (files, slot) = (Arc::clone(&self.context.files), Arc::clone(self.slot));
         let mut pause = Duration::from_millis(100);
         let brought = loop {
-            let work = mirror::bring_back(
-                Arc::clone(&files),
-                Arc::clone(&slot),
-                Arc::clone(&mirror),
-                Vec::new(),
-            );
+            let work = bring_back(Arc::clone(&files), Arc::clone(&slot), Arc::clone(&mirror));
             match self.while_held(work).await? {
-                Ok(id) => break Ok(id),
+                Ok(brought) => break Ok(brought),
                 Err(error @ (crate::objects::StoreError::Full(_) | crate::objects::StoreError::Disk(_))) => {
                     break Err(error.to_string());
                 }
@@ -243,8 +274,8 @@ impl RunningTurn<'_> {
             ProcessExit::Code(code) => format!("exit code {code}"),
             ProcessExit::Signal(signal) => format!("signal {signal}"),
         };
-        let files = match brought {
-            Ok(id) => id,
+        let sent = match brought {
+            Ok(sent) => sent,
             Err(reason) => {
                 let reason = format!(
                     "cannot copy its files back from host {}: {reason}",
@@ -266,9 +297,15 @@ impl RunningTurn<'_> {
             killed_leftovers: leftovers,
             stdout,
             stderr,
-            files: Some(files.into()),
+            files: sent.manifest.map(String::from),
+            inline: (sent
+                .inline
+                .iter()
+                .map(|(id, bytes)| (id.to_string(), bytes.len())))
+            .collect(),
         };
-        self.outbox.send(&message, b"").await;
+        let objects: Vec<&[u8]> = sent.inline.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+        self.outbox.send(&message, &objects.concat()).await;
         Ok(exit_text)
     }
 }

@@ -2,9 +2,11 @@
 //! a large one is a list of pieces. [`ObjectCache`] keeps them on disk, [`ObjectStore`] moves them between
 //! machines.
 
+mod at_hand;
 mod cache;
 mod store;
 
+pub use at_hand::{AtHand, INLINE_OBJECT, INLINE_TOTAL};
 pub use cache::ObjectCache;
 pub use store::{Content, MAX_AGE, ObjectStore, StoreError};
 

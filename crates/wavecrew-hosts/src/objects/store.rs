@@ -1,7 +1,7 @@
 //! Moves objects between machines: one message per piece, in a stream of the project. A piece in the stream
 //! is not sent again.
 
-use super::{ObjectCache, ObjectId, ObjectReader, listed, split};
+use super::{AtHand, ObjectCache, ObjectId, ObjectReader, is_object, listed, split};
 use async_nats::jetstream::{self, ErrorCode, stream};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 use wavecrew_remote::names::Names;
 
-/// How many pieces are sent or received at the same time.
+/// How many pieces of one object are sent or received at the same time, and how many objects.
 const IN_FLIGHT: usize = 16;
+const OBJECTS_AT_ONCE: usize = 8;
 /// A node of a cluster may not have yet a message that another node has confirmed.
 const GET_TRIES: u32 = 8;
 /// Pieces are removed from the stream after this time.
@@ -38,6 +39,25 @@ pub enum StoreError {
 pub enum Content {
     Bytes(Vec<u8>),
     File(PathBuf),
+}
+
+impl Content {
+    /// The bytes of a small object.
+    pub fn read(self, id: &ObjectId) -> io::Result<Vec<u8>> {
+        let bytes = match self {
+            Self::Bytes(bytes) => bytes,
+            Self::File(path) => std::fs::read(path)?,
+        };
+        if is_object(id, &bytes) {
+            Ok(bytes)
+        } else {
+            Err(changed())
+        }
+    }
+}
+
+fn changed() -> io::Error {
+    io::Error::other("a file changed while it was read")
 }
 
 /// The objects of a project.
@@ -82,7 +102,8 @@ impl ObjectStore {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn load_known(&self) -> Result<(), StoreError> {
+    /// Learns what is in the stream, once.
+    pub async fn load_known(&self) -> Result<(), StoreError> {
         if self.known().is_some() {
             return Ok(());
         }
@@ -103,17 +124,22 @@ impl ObjectStore {
         self.known().as_ref().is_some_and(|known| known.contains(id))
     }
 
+    /// The objects that are not known to be in the stream.
+    pub fn missing<T: Clone>(&self, objects: &[(ObjectId, T)]) -> Vec<(ObjectId, T)> {
+        let known = self.known();
+        let is_known = |id: &ObjectId| known.as_ref().is_some_and(|known| known.contains(id.as_str()));
+        let missing = objects.iter().filter(|(id, _)| !is_known(id));
+        missing.cloned().collect()
+    }
+
     /// Sends the pieces that the stream does not have.
     pub async fn put(&self, objects: Vec<(ObjectId, Content)>) -> Result<(), StoreError> {
         self.load_known().await?;
-        let missing: Vec<_> = objects
-            .into_iter()
-            .filter(|(id, _)| !self.is_known(id.as_str()))
-            .collect();
-        for (id, content) in missing {
-            self.put_one(id, content).await?;
-        }
-        Ok(())
+        futures_util::stream::iter(self.missing(&objects))
+            .map(|(id, content)| self.put_one(id, content))
+            .buffer_unordered(OBJECTS_AT_ONCE)
+            .try_collect()
+            .await
     }
 
     async fn put_one(&self, id: ObjectId, content: Content) -> Result<(), StoreError> {
@@ -143,7 +169,7 @@ impl ObjectStore {
         let whole = split.await.map_err(io::Error::other)?;
         let pieces = sent?;
         if whole? != id {
-            return Err(io::Error::other("a file changed while it was read").into());
+            return Err(changed().into());
         }
         if let Some(known) = self.known().as_mut() {
             known.extend(pieces.into_iter().map(String::from));
@@ -165,29 +191,29 @@ impl ObjectStore {
         Ok(id)
     }
 
-    /// Fetches objects to this machine's disk, with all their pieces.
-    pub async fn fetch(&self, ids: Vec<ObjectId>, cache: &ObjectCache) -> Result<(), StoreError> {
+    /// Fetches objects to this machine's disk, with all their pieces, unless they are at hand.
+    pub async fn fetch(&self, ids: Vec<ObjectId>, at_hand: &AtHand) -> Result<(), StoreError> {
         let mut wanted = ids;
         while !wanted.is_empty() {
             let mut lists = Vec::new();
             let mut pieces = HashSet::new();
             for id in wanted.drain(..) {
                 match id.list() {
-                    Some(list) if !cache.has(&id) => lists.push(list),
+                    Some(list) if !at_hand.has(&id) => lists.push(list),
                     Some(_) => {}
                     None => {
                         pieces.insert(id);
                     }
                 }
             }
-            futures_util::stream::iter(pieces.into_iter().filter(|id| !cache.has(id)))
-                .map(|id| self.get(id, cache))
+            futures_util::stream::iter(pieces.into_iter().filter(|id| !at_hand.has(id)))
+                .map(|id| self.get(id, at_hand.cache()))
                 .buffer_unordered(IN_FLIGHT)
                 .try_collect::<Vec<()>>()
                 .await?;
             for list in lists {
-                Box::pin(self.fetch(vec![list.clone()], cache)).await?;
-                wanted.extend(listed(&cache.read(&list)?)?);
+                Box::pin(self.fetch(vec![list.clone()], at_hand)).await?;
+                wanted.extend(listed(&at_hand.read(&list)?)?);
             }
         }
         Ok(())

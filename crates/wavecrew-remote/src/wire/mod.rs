@@ -1,7 +1,8 @@
 //! The messages between coordinator and host. A message is one line of JSON, followed by the raw bytes that
 //! it carries, if any. The format may grow: unknown fields are ignored, unknown kinds are [`ToHost::Unknown`]
-//! and [`FromHost::Unknown`].
+//! and [`FromHost::Unknown`]. A host sends messages that wait at the same time as one [`bundle`].
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Increased when an older version could misunderstand a message. A host and a coordinator of different
 /// versions refuse each other.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;
 /// Maximum output in one message, in bytes: well below the 1 MB that a server accepts by default.
 pub const OUTPUT_CHUNK: usize = 256 * 1024;
 
@@ -26,6 +27,9 @@ pub struct HostAnnouncement {
     pub program: String,
     pub slots: u32,
     pub busy: u32,
+    /// The busy slots of each run: a run knows its own better, without delay.
+    #[serde(default)]
+    pub runs: BTreeMap<String, u32>,
     #[serde(default)]
     pub labels: Vec<String>,
     #[serde(default)]
@@ -91,8 +95,6 @@ pub enum ToHost {
         number: u64,
         reply: serde_json::Value,
     },
-    /// The result is in the journal: drop the attempt and its files.
-    Acknowledge { attempt: AttemptToken },
     /// From a newer program.
     #[serde(other)]
     Unknown,
@@ -180,7 +182,8 @@ pub enum FromHost {
         number: u64,
         request: serde_json::Value,
     },
-    /// The process and everything it started have ended, its output is complete, its files are in the object store.
+    /// The process and everything it started have ended, its output is complete, its files are in the object store or in
+    /// this message: small ones follow the JSON.
     Exited {
         attempt: AttemptToken,
         turn: u32,
@@ -192,9 +195,12 @@ pub enum FromHost {
         stdout: u64,
         #[serde(default)]
         stderr: u64,
-        /// The manifest of the files to copy back, by its hash in the object store.
+        /// The manifest of the files to copy back, by its hash. `None`: nothing changed.
         #[serde(default)]
         files: Option<String>,
+        /// The hashes and lengths of the objects that follow.
+        #[serde(default)]
+        inline: Vec<(String, usize)>,
     },
     /// The host released or lost the lease, and has ended its processes.
     Lost { attempt: AttemptToken },
@@ -268,6 +274,31 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Malformed
         .unwrap_or(bytes.len());
     let message = serde_json::from_slice(&bytes[..end]).map_err(|error| Malformed(error.to_string()))?;
     Ok((message, bytes.get(end + 1..).unwrap_or_default()))
+}
+
+/// Several messages as one, in order: a line with their lengths, and the messages.
+pub fn bundle(messages: &[Vec<u8>]) -> Vec<u8> {
+    if let [one] = messages {
+        return one.clone();
+    }
+    let lengths: Vec<usize> = messages.iter().map(Vec::len).collect();
+    encode(&lengths, &messages.concat())
+}
+
+/// The messages in what [`bundle`] made.
+pub fn unbundle(bytes: &[u8]) -> Result<Vec<&[u8]>, Malformed> {
+    if bytes.first() != Some(&b'[') {
+        return Ok(vec![bytes]);
+    }
+    let (lengths, mut rest) = decode::<Vec<usize>>(bytes)?;
+    let mut messages = Vec::new();
+    for length in lengths {
+        let cut = rest.split_at_checked(length);
+        let (message, after) = cut.ok_or_else(|| Malformed("it is cut off".to_owned()))?;
+        messages.push(message);
+        rest = after;
+    }
+    Ok(messages)
 }
 
 #[cfg(test)]

@@ -35,8 +35,13 @@ fn messages_of_a_newer_program_are_understood_as_far_as_they_are_known() {
         decode::<FromHost>(newer).map(|found| found.0),
         Ok(FromHost::Unknown)
     );
-    let more = br#"{"kind":"acknowledge","attempt":{"run":"s1","task":"T-1","attempt":2,"token":"abc","new":1},"x":[]}"#;
-    let known = ToHost::Acknowledge { attempt: attempt() };
+    let more = br#"{"kind":"reply","attempt":{"run":"s1","task":"T-1","attempt":2,"token":"abc","new":1},"turn":1,"number":7,"reply":null,"x":[]}"#;
+    let known = ToHost::Reply {
+        attempt: attempt(),
+        turn: 1,
+        number: 7,
+        reply: serde_json::Value::Null,
+    };
     assert_eq!(decode::<ToHost>(more).map(|found| found.0), Ok(known));
     let refusal = serde_json::from_str::<Refusal>(r#"{"why":"moon","phase":3}"#);
     assert_eq!(refusal.ok(), Some(Refusal::Other));
@@ -44,8 +49,29 @@ fn messages_of_a_newer_program_are_understood_as_far_as_they_are_known() {
 
 #[test]
 fn a_truncated_message_is_an_error() {
-    let bytes = encode(&ToHost::Acknowledge { attempt: attempt() }, b"");
+    let bytes = encode(&FromHost::Lost { attempt: attempt() }, b"");
     for length in 0..bytes.len() {
-        assert!(decode::<ToHost>(&bytes[..length]).is_err());
+        assert!(decode::<FromHost>(&bytes[..length]).is_err());
+    }
+}
+
+#[test]
+fn a_bundle_gives_back_its_messages_in_order() {
+    let lost = encode(&FromHost::Lost { attempt: attempt() }, b"");
+    let output = FromHost::Output {
+        attempt: attempt(),
+        turn: 1,
+        stream: OutputStream::Stderr,
+        offset: 0,
+    };
+    let output = encode(&output, b"[1]\n\n");
+    for messages in [vec![lost.clone()], vec![output.clone(), lost, output]] {
+        let bytes = bundle(&messages);
+        assert_eq!(unbundle(&bytes).unwrap(), messages);
+        if messages.len() > 1 {
+            for length in 1..bytes.len() {
+                assert!(unbundle(&bytes[..length]).is_err());
+            }
+        }
     }
 }

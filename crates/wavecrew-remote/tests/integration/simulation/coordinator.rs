@@ -25,8 +25,10 @@ pub enum Entry {
         task: usize,
         token: Token,
     },
-    /// Another coordinator took over.
-    TakenOver,
+    /// This coordinator took over: it writes from here on.
+    TakenOver {
+        number: usize,
+    },
 }
 
 pub struct Coordinator {

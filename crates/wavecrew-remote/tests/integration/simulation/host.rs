@@ -66,6 +66,11 @@ impl Host {
         }
     }
 
+    /// How far its clock is from that of a machine that started with the world.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     pub fn clock(&self, now: u64) -> Moment {
         Duration::from_millis(self.offset + (now - self.lost_time) * self.speed / 1000)
     }

@@ -9,7 +9,11 @@ pub enum Happened {
     Partition,
     CoordinatorCrash,
     CoordinatorPause,
+    /// Somebody continues the session of a coordinator that is alive.
+    TakenOver,
     Fenced,
+    /// Two of the clocks are more than an hour apart.
+    HourApart,
     LostRequest,
     LostAnswer,
     RepeatedDelivery,
@@ -23,14 +27,16 @@ pub enum Happened {
     ResultOfDeadCoordinator,
 }
 
-const ALL: [Happened; 18] = [
+const ALL: [Happened; 20] = [
     Happened::Completed,
     Happened::HostCrash,
     Happened::HostPause,
     Happened::Partition,
     Happened::CoordinatorCrash,
     Happened::CoordinatorPause,
+    Happened::TakenOver,
     Happened::Fenced,
+    Happened::HourApart,
     Happened::LostRequest,
     Happened::LostAnswer,
     Happened::RepeatedDelivery,

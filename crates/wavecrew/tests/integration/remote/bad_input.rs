@@ -44,6 +44,61 @@ fn a_server_without_jetstream_is_refused() {
 }
 
 #[test]
+fn credentials_that_the_server_does_not_know_are_refused() {
+    let config = r#"authorization { users: [ { user: alice, password: "s3cret" } ] }"#;
+    let Some(nats) = NatsServer::with_config(config) else {
+        return;
+    };
+    let sandbox = project("A,First,do a,maker,\n", "true\n");
+    let wrong = nats.url().replace("nats://", "nats://alice:wr0ng@");
+    let run = format!("run tasks.csv -y --agent command:./agent.sh --nats {wrong}");
+    for words in [
+        run,
+        format!("worker --nats {wrong}"),
+        format!("workers --nats {wrong}"),
+    ] {
+        let outcome = sandbox.wavecrew(&*words);
+        assert!(!outcome.text().contains("wr0ng"), "{}", outcome.text());
+        outcome.expect_error(2, &["refuses these credentials", "`credentials`"]);
+    }
+    assert!(sandbox.sessions().is_empty());
+}
+
+#[test]
+fn limits_that_are_too_small_for_the_streams_are_named() {
+    let config = "accounts { A: { jetstream: { max_streams: 1 }, users: [ { user: a, password: b } ] } }\n\
+                  no_auth_user: a";
+    let Some(nats) = NatsServer::with_config(config) else {
+        return;
+    };
+    let sandbox = project("A,First,do a,maker,\n", "true\n");
+    let run = format!(
+        "run tasks.csv -y --agent command:./agent.sh --nats {}",
+        nats.url()
+    );
+    for words in [run, format!("worker --nats {}", nats.url())] {
+        let outcome = sandbox.wavecrew(&*words);
+        outcome.expect_error(2, &["the limits of JetStream are too small", "max_file_store"]);
+    }
+    assert!(sandbox.sessions().is_empty());
+}
+
+#[test]
+fn an_agent_that_no_host_has_is_named() {
+    let Some(nats) = NatsServer::start() else { return };
+    let _host = Host::start(&nats, "h1", "");
+    let sandbox = project("A,First,do a,maker,\n", "true\n");
+    let run = format!(
+        "run tasks.csv -y --agent goose --nats {} --place remote",
+        nats.url()
+    );
+    let run = sandbox.spawn(&mut sandbox.command(&*run));
+    wait_until("the reason", || {
+        format!("{}{}", run.stdout(), run.stderr()).contains("h1 has no goose")
+    });
+}
+
+#[test]
 fn hosts_that_do_not_fit_are_named_with_the_reasons() {
     let Some(nats) = NatsServer::start() else { return };
     let _host = Host::start(&nats, "h1", "--label gpu");

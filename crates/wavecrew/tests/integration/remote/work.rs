@@ -117,3 +117,14 @@ fn rules_and_labels_decide_where_a_worker_runs() {
     let sandbox = project("A,First,do a,planner,\n", "true\n");
     sandbox.wavecrew(&*words(&empty, "--place any")).ok();
 }
+
+#[test]
+fn a_long_message_reaches_the_worker() {
+    let Some(nats) = NatsServer::start() else { return };
+    let _host = Host::start(&nats, "h1", "");
+    // Too long for the message that starts the turn.
+    let long = "word ".repeat(30_000);
+    let sandbox = project(&format!("A,First,{long},maker,\n"), "cat > message.txt\n");
+    sandbox.wavecrew(&*words(&nats, "--place remote")).ok();
+    assert!(sandbox.text("message.txt").contains(long.trim()));
+}

@@ -13,15 +13,26 @@ impl World {
         }
         self.journal.push(entry);
         coordinator.journal += 1;
-        self.check_journal(entry);
+        self.check_journal(number, entry);
         true
     }
 
     pub(super) fn start_coordinator(&mut self) {
         let offset = self.rng.below(2 * HOUR) as u64;
         let speed = (1000 - DRIFT + self.rng.below(2 * DRIFT + 1)) as u64;
-        self.journal.push(Entry::TakenOver);
         let number = self.coordinators.len();
+        if self.coordinators.last().is_some_and(Option::is_some) {
+            self.seen.count(Happened::TakenOver);
+        }
+        let hour = HOUR as u64;
+        if self
+            .hosts
+            .iter()
+            .any(|host| host.offset().abs_diff(offset) > hour)
+        {
+            self.seen.count(Happened::HourApart);
+        }
+        self.journal.push(Entry::TakenOver { number });
         let coordinator = Coordinator::new(offset, speed, self.journal.len());
         self.coordinators.push(Some(coordinator));
         // The attempts that the journal knows as running.

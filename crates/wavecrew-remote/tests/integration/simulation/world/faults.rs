@@ -46,6 +46,10 @@ impl World {
                 if let Some(coordinator) = &mut self.coordinators[number] {
                     coordinator.cut = true;
                     self.later(length, Event::CoordinatorJoined(number));
+                    if self.rng.one_in(2) {
+                        // Somebody continues the session meanwhile; the first one is alive and acts as long as it can.
+                        self.start_coordinator();
+                    }
                 }
             }
             _ => {}

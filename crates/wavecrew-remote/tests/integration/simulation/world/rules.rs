@@ -17,7 +17,7 @@ impl World {
                 | Entry::TurnDone { .. }
                 | Entry::Interrupted { .. }
                 | Entry::Completed { .. }
-                | Entry::TakenOver => {}
+                | Entry::TakenOver { .. } => {}
             }
         }
         open
@@ -38,7 +38,16 @@ impl World {
     }
 
     /// The rules of the journal, at every entry.
-    pub(super) fn check_journal(&self, entry: Entry) {
+    pub(super) fn check_journal(&self, writer: usize, entry: Entry) {
+        let in_charge = self.journal.iter().rev().find_map(|entry| match entry {
+            Entry::TakenOver { number } => Some(*number),
+            _ => None,
+        });
+        assert_eq!(
+            in_charge,
+            Some(writer),
+            "a coordinator that was replaced writes {entry:?}"
+        );
         let earlier = &self.journal[..self.journal.len() - 1];
         match entry {
             Entry::Completed { task, token } => {
@@ -62,7 +71,7 @@ impl World {
                 let times = earlier.iter().filter(|found| **found == entry).count();
                 assert_eq!(times, 0, "attempt {token} is interrupted twice");
             }
-            Entry::TurnDone { .. } | Entry::TakenOver => {}
+            Entry::TurnDone { .. } | Entry::TakenOver { .. } => {}
         }
     }
 
