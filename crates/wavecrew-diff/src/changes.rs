@@ -1,4 +1,5 @@
-//! What changed in the source files of two versions: lines that run, functions, and what is left out and why.
+//! The changes between the source files of two versions: lines that run, functions, and skipped files with
+//! reasons.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +13,10 @@ use crate::interface::{InterfaceChange, interface_changes};
 use crate::report::{FileStatus, Note, ReportedFile};
 use crate::versions::{Change, VersionFolders};
 
-/// Larger files are data or generated.
+/// Larger files count as data or generated code.
 const MAX_BYTES: u64 = 2_000_000;
 
-/// What a file is, as far as a comparison is concerned.
+/// The kind of a file in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     Source(Grammar),
@@ -48,7 +49,7 @@ pub struct SourceChanges {
     pub files: Vec<ReportedFile>,
     pub interface: Vec<InterfaceChange>,
     pub notes: Vec<Note>,
-    /// Those that can be compared.
+    /// The files that can be compared.
     pub comparable: Vec<ChangedFile>,
 }
 
@@ -128,7 +129,7 @@ fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, f
     found.comparable.push(changed_file(path, &lines, &old, &new));
 }
 
-/// Whether nothing but a module's own version number changed. No function is worth calling for that.
+/// Whether only a module's own version number changed. Such modules are not searched.
 fn is_only_version(grammar: Grammar, old: (&str, &[Lines]), new: (&str, &[Lines])) -> bool {
     let is_version = |line: &str| {
         let name = line.split(['=', ':']).next().unwrap_or_default().trim_end();

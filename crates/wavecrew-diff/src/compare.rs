@@ -37,13 +37,13 @@ const TEST_FOLDERS: [&str; 10] = [
 /// The share of the time for changed tests, and the most that they get.
 const SUITE_SHARE: f64 = 0.5;
 const LONGEST_SUITE: Duration = Duration::from_secs(30);
-/// More search of one module finds little.
+/// The maximum search time of one module: a longer search finds little more.
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
-/// Below this, a module is not worth starting.
+/// The shortest time for which a module is searched.
 const LEAST: Duration = Duration::from_secs(3);
-/// A module gets at least this, even if others get none then.
+/// The minimum for a module, even if others then get no time.
 const LEAST_SHARE: Duration = Duration::from_secs(20);
-/// Kept for copying, ending processes and the report.
+/// The time kept for copying, ending processes and the report.
 const RESERVE: Duration = Duration::from_millis(1500);
 
 /// What to compare.
@@ -58,14 +58,14 @@ pub struct Request {
     pub paths: Vec<PathBuf>,
     pub budget: Duration,
     pub seed: u64,
-    /// Test files that the change touches are those of the old version.
+    /// Whether to use the old versions of test files that the change touches.
     pub ignore_tests: bool,
-    /// Compare files whose code did not change, too.
+    /// Whether to compare files whose code did not change, too.
     pub cosmetic: bool,
-    /// End early when all changed code is reached and nothing new is found.
+    /// Whether to end early when all changed code is reached and nothing new is found.
     pub quick: bool,
     pub tests: WantedTests,
-    /// Where tests will lie, if not in the project's usual folder.
+    /// The folder for tests, if not the project's usual one.
     pub test_folders: Vec<TestFolder>,
     pub jobs: usize,
 }
@@ -83,7 +83,7 @@ pub enum Progress<'a> {
     Found {
         difference: &'a Difference,
     },
-    /// Nothing happened for a moment.
+    /// No progress for a moment.
     Silent,
 }
 
@@ -124,7 +124,7 @@ impl DiffError {
         }
     }
 
-    /// Whether there is simply nothing to compare, which is no mistake.
+    /// Whether there is nothing to compare, which is not an error of the request.
     pub fn is_nothing_to_compare(&self) -> bool {
         match self {
             Self::NothingChanged { .. }
@@ -136,8 +136,8 @@ impl DiffError {
     }
 }
 
-/// Compares two versions. Returns the report and the test files to write. `on_progress` ends the search when it returns
-/// false; what was confirmed before is reported.
+/// Compares two versions. Returns the report and the test files to write. `on_progress` ends the search when
+/// it returns false; differences that were confirmed before are reported.
 pub fn compare(
     request: &Request,
     on_progress: &(dyn Fn(Progress<'_>) -> bool + Sync),
@@ -238,7 +238,7 @@ fn is_selected(request: &Request, top: &Path, path: &Path) -> bool {
     request.paths.is_empty() || request.paths.iter().any(|selected| path.starts_with(selected))
 }
 
-/// Says what is the matter when there is nothing to compare.
+/// The reason why there is nothing to compare.
 fn check_kinds(
     request: &Request,
     top: &Path,
@@ -344,8 +344,8 @@ fn run_suites(
     Ok(suites)
 }
 
-/// Drops each difference of a test whose changed lines other differences show too: these are easier to read. If tests are
-/// wanted, only a difference with a test replaces one.
+/// Drops each difference of a test whose changed lines other differences show too: these are easier to read.
+/// If tests are requested, only a difference with a test replaces one.
 fn drop_explained(suite: &mut ComparedModule, modules: &[ComparedModule], is_tested: bool) {
     let others: Vec<&Difference> = modules
         .iter()
@@ -444,7 +444,7 @@ fn not_reached(file: &Path) -> ComparedModule {
     }
 }
 
-/// The next file with its time; no time when too little is left.
+/// The next file with its time; no time if too little is left.
 fn next<'f>(
     todo: &Mutex<VecDeque<&'f ChangedFile>>,
     deadline: Instant,

@@ -14,7 +14,7 @@ pub fn names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
 }
 
-/// What git printed; `None` when it failed.
+/// The output of git; `None` if it failed.
 pub fn run(project: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
     let output = git_output(git_command(project, args))?;
     Ok(output.status.success().then_some(output.stdout))

@@ -1,11 +1,11 @@
-//! What changed in the interface of a file: added, removed and renamed functions, and their parameters.
+//! The interface diff of a file: added, removed and renamed functions, and changed parameters.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use wavecrew_syntax::{Signature, SymbolKind};
 
-/// Shorter bodies are equal by accident.
+/// Shorter bodies may be equal by accident.
 const LEAST_LINES: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

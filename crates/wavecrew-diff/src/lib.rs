@@ -1,4 +1,4 @@
-//! What a change of code does: finds inputs on which two versions of a project behave differently, without a model.
+//! Behaviour diffs: finds inputs on which two versions of a project behave differently, without a model.
 //!
 //! Both versions are copies in a temporary folder; nothing in the project changes. The search itself is in
 //! `wavecrew-testgen`. This crate decides which versions and files are compared, divides the time, and renders reports.

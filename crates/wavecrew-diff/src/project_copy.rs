@@ -10,9 +10,9 @@ use wavecrew_measure::framework::python_environment::{interpreter, is_environmen
 
 use crate::git;
 
-/// Made by installers, read by frameworks, too large to copy.
+/// Folders that installers create and frameworks read. Linked, because they are too large to copy.
 const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv", ".tox", ".nox"];
-/// Made by builds and tests; stale in a copy, and never source.
+/// Folders that builds and tests create. They would be stale in a copy and never contain source.
 const BUILD_FOLDERS: &[&str] = &[
     ".git",
     ".hypothesis",
@@ -153,8 +153,8 @@ pub fn link_environments(project: &Path, into: &Path) -> io::Result<()> {
     link_outer_environment(project, into)
 }
 
-/// Links the Python environment that is found from the place or the name of the project, which a copy does not share: one in
-/// a folder above it, or one that pipenv keeps.
+/// Links a Python environment that tools find by the location or name of the project, which differ for a
+/// copy: one in a folder above it, or one that pipenv keeps.
 fn link_outer_environment(project: &Path, into: &Path) -> io::Result<()> {
     let python = interpreter(project);
     let environment = python.parent().and_then(Path::parent);
@@ -169,8 +169,8 @@ fn link_outer_environment(project: &Path, into: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder of links to packages. Those of a workspace are relative links already: they stay so, and lead into the
-/// copy.
+/// Creates a folder of links to packages. Packages of a workspace are relative links already; they stay
+/// relative and lead into the copy.
 fn link_packages(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

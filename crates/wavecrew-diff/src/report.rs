@@ -20,18 +20,18 @@ pub struct Report {
     pub changed_lines: ChangedLineCount,
     /// Inputs that ran in both versions.
     pub calls: u64,
-    /// Inputs that differed in the search, and that there was no time to confirm.
+    /// Inputs that differed in the search and could not be confirmed in time.
     pub unconfirmed: u64,
     /// Modules that were searched.
     pub compared: usize,
     pub written: Vec<WrittenTests>,
     pub seconds: f64,
-    /// Whether every search came to its own end.
+    /// Whether every search ended by itself.
     pub complete: bool,
 }
 
 impl Report {
-    /// Whether differences were seen, and none could be confirmed in time.
+    /// Whether inputs differed and none could be confirmed in time.
     pub fn is_undecided(&self) -> bool {
         self.differences.is_empty() && self.unconfirmed > 0
     }

@@ -1,4 +1,4 @@
-//! Which two versions a request means.
+//! Finds the two versions of a request.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use wavecrew_process::{git_command, git_output};
 
 use crate::git;
 
-/// What a person asks to compare.
+/// The request of a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A revision, or a range such as `main..topic`.
@@ -23,7 +23,7 @@ pub struct Selection {
 pub struct Revisions {
     /// A commit.
     pub old: String,
-    /// How the old version is called.
+    /// The name of the old version.
     pub old_name: String,
     pub new: NewVersion,
 }
@@ -106,7 +106,7 @@ pub fn top_of(folder: &Path) -> Result<PathBuf, RevisionError> {
     }
 }
 
-/// Whether a word names a revision or a range of two.
+/// Whether an argument names a revision or a range of two.
 pub fn is_revision(top: &Path, word: &str) -> io::Result<bool> {
     let ends = word.split_once("...").or_else(|| word.split_once(".."));
     Ok(match ends {
@@ -215,9 +215,9 @@ fn or_head(word: &str) -> &str {
     if word.is_empty() { "HEAD" } else { word }
 }
 
-/// The commit that a word names.
+/// The commit that an argument names.
 fn commit(top: &Path, word: &str) -> io::Result<Option<String>> {
-    // A leading dash would be an option.
+    // A leading dash would be read as an option.
     if word.starts_with('-') || word.is_empty() {
         return Ok(None);
     }

@@ -12,8 +12,8 @@ use crate::report::WrittenTests;
 /// Where tests usually are, the likeliest first.
 const FOLDERS: [&str; 3] = ["tests", "test", "testing"];
 
-/// Writes the files, each under a name that is free. A file that team testing would refuse is not written: one with a
-/// syntax error, without an assertion, or that acts on the framework.
+/// Writes the files, each under an unused name. A file that team testing would refuse is not written: one
+/// with a syntax error, without an assertion, or that acts on the framework.
 pub fn write_tests(top: &Path, files: Vec<TestFile>) -> io::Result<Vec<WrittenTests>> {
     let mut written = Vec::new();
     for file in files {

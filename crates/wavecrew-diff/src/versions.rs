@@ -31,7 +31,7 @@ pub struct VersionFolders {
     pub changes: BTreeMap<PathBuf, Change>,
 }
 
-/// What changed between the versions, by path below the top folder.
+/// The changes between the versions, by path below the top folder.
 pub fn changes(top: &Path, revisions: &Revisions) -> io::Result<BTreeMap<PathBuf, Change>> {
     let mut changes = match &revisions.new {
         NewVersion::Worktree => {
@@ -87,7 +87,7 @@ impl VersionFolders {
     }
 }
 
-/// What the worktree has that a commit has not, and the other way round.
+/// The differences between the worktree and a commit.
 fn against_worktree(top: &Path, commit: &str) -> io::Result<BTreeMap<PathBuf, Change>> {
     let mut found = listed(top, &[commit])?;
     let untracked = run(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();

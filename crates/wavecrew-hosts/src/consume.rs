@@ -1,5 +1,5 @@
-//! Reads the messages of a stream through a durable consumer: what is not acknowledged comes again. In a task of its own, so that
-//! nobody stands still while NATS is away.
+//! Reads the messages of a stream through a durable consumer: unacknowledged messages are delivered again.
+//! Runs as a task of its own, so that nothing else waits while NATS is unreachable.
 
 use async_nats::jetstream::consumer::{Consumer, pull};
 use async_nats::jetstream::{self, Message};
@@ -10,12 +10,12 @@ use tokio::time::sleep;
 
 /// How long one request for messages holds.
 const EXPIRES: Duration = Duration::from_secs(10);
-/// A server that has them says so this often. Without it, the consumer is at a node that is gone.
+/// The interval of heartbeats of the server. Without them, the consumer's node is gone.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Between two attempts to read.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// The messages of a durable consumer, as long as somebody reads them.
+/// The messages of a durable consumer, until the receiver is dropped.
 pub fn consume(
     context: jetstream::Context,
     stream: String,
@@ -26,7 +26,7 @@ pub fn consume(
     tokio::spawn(async move {
         let reading = async {
             loop {
-                // Whatever goes wrong: it is tried again.
+                // After any error, tries again.
                 let _ = read(&context, &stream, &name, &config, &sender).await;
                 sleep(RETRY).await;
             }

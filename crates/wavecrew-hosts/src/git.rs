@@ -1,5 +1,5 @@
-//! The commits of a worker's folder: to the host as bundles, and back. A host keeps the objects of all bundles it got, so
-//! that only new commits travel.
+//! The commits of a worker's folder: to the host as bundles, and back. A host keeps the objects of all
+//! bundles it got, so that only new commits are sent.
 
 use crate::objects::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ fn packed(common: &Path, branch: &str) -> Option<String> {
         .find_map(|line| Some(line.strip_suffix(branch)?.strip_suffix(' ')?.to_owned()))
 }
 
-/// Runs git in a folder; its last words if it fails.
+/// Runs git in a folder; returns its last line of output if it fails.
 pub fn run(folder: &Path, args: &[&str]) -> io::Result<String> {
     finished(&git_output(git_command(folder, args))?, args)
 }
@@ -95,21 +95,21 @@ fn finished(done: &Output, args: &[&str]) -> io::Result<String> {
 
 /// Writes a bundle of the commits that lead to `commit` and are not in `known`.
 pub fn bundle(folder: &Path, file: &Path, commit: &str, known: Option<&str>) -> io::Result<()> {
-    // A bundle needs a name for what it holds.
+    // A bundle needs a ref name for its content.
     const NAME: &str = "refs/wavecrew/bundle";
     let name = format!("{NAME}/{commit}");
     run(folder, &["update-ref", &name, commit])?;
     let without = known.map(|known| format!("^{known}"));
     let mut args = vec!["bundle", "create", "--quiet", "-", name.as_str()];
     args.extend(without.as_deref());
-    // The file is not in the repository, and git may write nowhere else.
+    // Through standard output: the file is outside the repository, and git may not write there.
     let made = git_output_to(git_command(folder, &args), fs::File::create(file)?);
     let made = made.and_then(|done| finished(&done, &args));
     let _ = run(folder, &["update-ref", "-d", &name]);
     made.map(drop)
 }
 
-/// Takes the objects of a bundle into a repository.
+/// Imports the objects of a bundle into a repository.
 pub fn unbundle(folder: &Path, file: &Path) -> io::Result<()> {
     run(folder, &["bundle", "unbundle", &file.to_string_lossy()]).map(drop)
 }

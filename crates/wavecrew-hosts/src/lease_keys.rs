@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wavecrew_remote::lease::LeaseRecord;
 
-/// An operation without an answer by then may have happened or not: the protocol asks again.
+/// If no answer arrives within this time, the operation may have happened or not: the protocol asks again.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(4);
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     Done { revision: u64 },
@@ -25,7 +25,7 @@ pub async fn write(store: &Store, key: &str, expected: u64, record: &LeaseRecord
     }
 }
 
-/// What the key holds; `Err` if nobody answers.
+/// The content of the key; `Err` without an answer.
 pub async fn read(store: &Store, key: &str) -> Result<Option<(u64, LeaseRecord)>, ()> {
     match timeout(ANSWERED_WITHIN, store.entry(key)).await {
         Ok(Ok(Some(entry))) if entry.operation == Operation::Put => {

@@ -1,5 +1,5 @@
-//! Workers on other hosts: the [`coordinator`]'s side is a place where a run's workers run, the host's side runs them
-//! under its own guardian. Their [`files`] travel as content-addressed [`objects`].
+//! Workers on other hosts. The [`coordinator`]'s side is a place for the workers of a run; the host's side
+//! runs them under its own guardian. Their [`files`] are sent as content-addressed [`objects`].
 
 mod consume;
 pub mod coordinator;

@@ -18,7 +18,7 @@ pub struct ListedHost {
 }
 
 impl ListedHost {
-    /// Whether it should have been heard of since.
+    /// Whether its next announcement is overdue.
     pub fn is_gone(&self) -> bool {
         self.seconds_ago > crate::coordinator::SILENT_AFTER.as_secs()
     }
@@ -53,14 +53,14 @@ pub async fn list(settings: &ConnectionSettings, project: &str) -> Result<Vec<Li
     Ok(hosts)
 }
 
-/// What the server says about a stream.
+/// The server's facts about a stream.
 #[derive(Deserialize)]
 struct Answered {
-    /// When it said so.
+    /// The time of these facts.
     ts: String,
 }
 
-/// The time by the clock that also notes when a host was heard of: that of this machine may be wrong.
+/// The server's time, which announcements also use: the clock of this machine may be wrong.
 async fn server_time(connection: &Connection, stream: &str) -> SystemTime {
     let subject = format!("STREAM.INFO.{stream}");
     let answer = connection.jetstream.request(subject, &()).await;

@@ -1,4 +1,4 @@
-//! Sends messages that must arrive: each is repeated until the stream has confirmed it, and counts once, by its id.
+//! Sends messages reliably: each is repeated until the stream confirms it, and its id makes it count once.
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::{self, ErrorCode};
@@ -16,8 +16,8 @@ const SLOWEST_RETRY: Duration = Duration::from_secs(2);
 #[error("a message cannot be sent: {0}")]
 pub struct Undeliverable(pub String);
 
-/// Sends a message and waits until it is stored. While NATS is away, it waits; drop the future to give up. A coordinator
-/// signs what it sends to hosts with the `key` of its run.
+/// Sends a message and waits until it is stored. Waits while NATS is unreachable; drop the future to cancel.
+/// A coordinator signs what it sends to hosts with the `key` of its run.
 pub async fn send(
     context: &jetstream::Context,
     subject: &str,

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 /// Shorter paths, such as `/`, occur in too many other texts.
 const MIN_LENGTH: usize = 4;
 
-/// Pairs of folders or files that stand for each other.
+/// Pairs of corresponding folders or files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathMap(Vec<(PathBuf, PathBuf)>);
 
 impl PathMap {
-    /// The longest paths are looked for first: a session is inside of its project.
+    /// The longest paths are searched first, because a session is inside its project.
     pub fn new(pairs: impl IntoIterator<Item = (PathBuf, PathBuf)>) -> Self {
         let mut pairs: Vec<_> = pairs
             .into_iter()
@@ -27,7 +27,7 @@ impl PathMap {
         Self(pairs)
     }
 
-    /// With one more pair.
+    /// The map with one more pair.
     #[must_use]
     pub fn and(&self, pair: Option<(PathBuf, PathBuf)>) -> Self {
         Self::new(self.0.iter().cloned().chain(pair))
@@ -99,7 +99,7 @@ fn continues_before(before: &[u8]) -> bool {
         .is_some_and(|byte| is_name(*byte) || matches!(byte, b'.' | b'/'))
 }
 
-/// A full stop ends a sentence or goes on with an extension.
+/// A full stop ends a sentence or begins an extension.
 fn continues_after(after: &[u8]) -> bool {
     match after {
         [b'.', next, ..] | [next, ..] => is_name(*next),

@@ -1,4 +1,4 @@
-//! The streams and buckets of a project: made by whoever comes first.
+//! The streams and buckets of a project, which the first coordinator or host creates.
 
 use crate::objects::MAX_AGE;
 use async_nats::jetstream::kv::Store;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use wavecrew_remote::connect::{ConnectError, Connection};
 use wavecrew_remote::names::Names;
 
-/// How long messages and leases wait for somebody who takes them.
+/// How long messages and leases are kept.
 const KEPT: Duration = Duration::from_hours(24 * 7);
-/// A host that says nothing for this long is no longer listed.
+/// A host without an announcement for this long is no longer listed.
 const HOSTS_KEPT: Duration = Duration::from_hours(1);
 /// Messages with the same id within this time are one.
 const DUPLICATES: Duration = Duration::from_mins(10);
@@ -22,7 +22,8 @@ pub struct Buckets {
     pub leases: Store,
 }
 
-/// Makes what is missing and opens it. What exists stays as it is: an administrator may have set limits.
+/// Opens streams and buckets, and creates missing ones. Existing ones are not changed, because an
+/// administrator may have set limits.
 pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buckets, ConnectError> {
     let context = &connection.jetstream;
     let replicas = connection.replicas();
@@ -99,7 +100,7 @@ async fn make_bucket(context: &jetstream::Context, config: kv::Config) -> Result
     );
     match context.create_key_value(config).await {
         Ok(store) => Ok(store),
-        // Somebody else made it at the same time.
+        // Another process created it at the same time.
         Err(error) => match context.get_key_value(name).await {
             Ok(store) => Ok(store),
             Err(_) => Err(ConnectError::from_source(&what, &error)),

@@ -1,4 +1,4 @@
-//! What a coordinator tells a host about a turn besides its command line, and what the host brings back.
+//! What a coordinator sends to a host about a turn besides its command line, and what the host sends back.
 
 use crate::files::{Changes, Selection};
 use crate::git::{GitBack, GitState};
@@ -30,7 +30,7 @@ pub struct Details {
     pub inline: Vec<(ObjectId, usize)>,
 }
 
-/// `Accepted::details` on the wire: what whoever continues the run needs of a turn that is on a host.
+/// `Accepted::details` on the wire: the facts that a coordinator needs to continue a turn on a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TurnAtHost {
     pub facts: WorkerFacts,
@@ -50,18 +50,18 @@ impl From<&Details> for TurnAtHost {
     }
 }
 
-/// A folder that travels.
+/// A folder that is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     pub kind: RootKind,
     pub path: PathBuf,
     pub snapshot: ObjectId,
-    /// In bytes, to know whether it fits.
+    /// In bytes, to check whether it fits.
     pub bytes: u64,
-    /// Patterns of ignored files that travel.
+    /// Patterns of ignored files that are sent.
     #[serde(default)]
     pub include: Vec<String>,
-    /// Further files below the folder, though their folder stays behind.
+    /// Further files below the folder, although their own folder is not sent.
     #[serde(default)]
     pub also: Vec<PathBuf>,
 }
@@ -79,7 +79,7 @@ pub enum RootKind {
 }
 
 impl RootKind {
-    /// What of the folder travels.
+    /// Which files of the folder are sent.
     pub fn selection(self, include: &[String], also: &[PathBuf]) -> Selection {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
         let (follow_gitignore, without) = match self {
@@ -97,7 +97,7 @@ impl RootKind {
         }
     }
 
-    /// Names at the top that stay on the host whatever the snapshot says.
+    /// Names at the top that stay on the host, even if the snapshot does not have them.
     pub fn kept(self) -> &'static [&'static str] {
         match self {
             Self::Project => &[".git", wavecrew_session::WORKFLOW_FOLDER],
@@ -107,7 +107,7 @@ impl RootKind {
         }
     }
 
-    /// Whether the worker's changes come back.
+    /// Whether the worker's changes are sent back.
     pub fn comes_back(self) -> bool {
         self != Self::Private
     }
@@ -118,7 +118,7 @@ impl RootKind {
     }
 }
 
-/// What of a session stays on the coordinator: its own files, and those of other workers.
+/// The files of a session that are not sent: its own files, and those of other workers.
 fn session_without() -> Vec<PathBuf> {
     let paths = SessionPaths::relative();
     vec![
@@ -132,7 +132,7 @@ fn session_without() -> Vec<PathBuf> {
     ]
 }
 
-/// Files of a session that several workers add lines to.
+/// Files of a session that several workers append to.
 pub fn is_shared(path: &str) -> bool {
     let paths = SessionPaths::relative();
     let path = Path::new(path);
@@ -149,11 +149,11 @@ pub enum StdinSource {
     Object {
         id: ObjectId,
     },
-    /// Comes in messages.
+    /// Arrives in messages.
     Messages,
 }
 
-/// What the settings of the run say about the sandbox.
+/// The sandbox settings of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxFacts {
     pub mode: String,
@@ -180,7 +180,7 @@ impl SandboxFacts {
         }
     }
 
-    /// Settings for this machine. What is not understood is taken as the stricter one.
+    /// The settings for this machine. An unknown value counts as the strictest one.
     pub fn settings(&self) -> SandboxSettings {
         SandboxSettings {
             mode: SandboxMode::parse(&self.mode).unwrap_or_default(),
@@ -191,13 +191,13 @@ impl SandboxFacts {
     }
 }
 
-/// What comes back from a turn: an object whose id is in `Exited`.
+/// The results of a turn: an object whose id is in `Exited`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BroughtBack {
     pub roots: Vec<(PathBuf, Changes)>,
     #[serde(default)]
     pub git: Option<GitBack>,
-    /// What the host could not do, for the person.
+    /// Notes for the person about things that the host could not do.
     #[serde(default)]
     pub notes: Vec<String>,
 }

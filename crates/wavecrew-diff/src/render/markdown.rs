@@ -78,7 +78,7 @@ fn language(file: &std::path::Path) -> &'static str {
     }
 }
 
-/// A fence that the code cannot close.
+/// A fence that does not occur in the code.
 fn fence_for(code: &str) -> String {
     let mut fence = "```".to_owned();
     while code.contains(&fence) {

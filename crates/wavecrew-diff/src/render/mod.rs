@@ -13,7 +13,7 @@ use wavecrew_testgen::diff::{Difference, LineRange};
 
 use crate::report::Report;
 
-/// One line that says what was found.
+/// One line with the result.
 pub fn summary(report: &Report) -> String {
     let what = match report.differences.len() {
         0 => "no difference".to_owned(),
@@ -32,7 +32,7 @@ pub fn summary(report: &Report) -> String {
     )
 }
 
-/// Such as `cart.py:12-14`; where the lines are gone, those of the old version.
+/// Such as `cart.py:12-14`; the lines of the old version if they were removed.
 fn place(difference: &Difference) -> String {
     let file = difference.cause_file.display();
     let lines = |ranges: &[LineRange]| {
@@ -56,7 +56,7 @@ fn place(difference: &Difference) -> String {
     }
 }
 
-/// What kind of behaviour differs, in a word.
+/// The kind of behaviour that differs, in a word.
 fn kind(difference: &Difference) -> &'static str {
     match difference.kind.as_str() {
         "exception" => "exception",

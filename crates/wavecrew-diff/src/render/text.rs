@@ -6,10 +6,10 @@ use super::{input_lines, kind, place, summary};
 use crate::interface::InterfaceChangeKind;
 use crate::report::{FileStatus, Report};
 
-/// Notes beyond these are counted.
+/// How many notes are shown; further ones are counted.
 const MAX_NOTES: usize = 12;
 
-/// The report as text. Values of the compared code are part of it: the caller makes them safe for a terminal.
+/// The report as text. It contains values of the compared code; the caller makes them safe for a terminal.
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.

@@ -1,5 +1,5 @@
-//! Continues the turns that an earlier coordinator left at hosts: the next attempt of the task gets the process that is there,
-//! or its result, instead of a new one.
+//! Continues the turns that an earlier coordinator left at hosts: the next attempt of the task gets the
+//! running process, or its result, instead of a new process.
 
 use super::left_behind::LeftBehind;
 use super::lock;
@@ -25,7 +25,7 @@ use wavecrew_session::SessionPaths;
 const RETRY: Duration = Duration::from_millis(500);
 
 impl Coordinator {
-    /// Looks at what the stream has of an earlier coordinator. Called once, before the run begins.
+    /// Reads the messages that an earlier coordinator left in the stream. Called once, before the run begins.
     pub(super) async fn find_left_behind(&mut self, results: &mut Results) {
         let _ = self.journal.catch_up();
         let work = self
@@ -34,11 +34,13 @@ impl Coordinator {
             .get_stream(self.names.work_stream())
             .await;
         if let Ok(work) = work {
-            // Offers that no host has seen. One that a host has just taken is taken back when the host accepts it.
+            // Removes offers that no host has seen. If a host has just received one, its lease is revoked
+            // when the host accepts it.
             purge(&work, &self.names.work_of_run(&self.run)).await;
         }
         if !self.journal.has_open() {
-            // A new session, or one in which nothing was left. The stream may have an earlier one of the same name.
+            // A new session, or one without leftover turns. The stream may have messages of an earlier
+            // session with the same name.
             purge(&self.result_stream, &self.names.results_of_run(&self.run)).await;
             return;
         }
@@ -84,12 +86,12 @@ impl Coordinator {
         Names::lease_key(&one.host, &self.run, &one.attempt.key())
     }
 
-    /// What a host says about an offer that is not this coordinator's.
+    /// A host's message about an offer of another coordinator.
     pub(super) fn handle_foreign(&mut self, from: FromHost, bytes: Bytes, sequence: u64) {
         if self.left_behind.is_empty()
             || attempt_of(&from).is_none_or(|it| self.left_behind.get(&it.token).is_none())
         {
-            // Of an offer that the coordinator before sent and nobody waits for.
+            // About an offer of the earlier coordinator that no task waits for.
             if matches!(from, FromHost::Accepted { .. }) {
                 let _ = self.left_behind.add(from.clone(), bytes, sequence);
                 if let Some(one) = attempt_of(&from).and_then(|it| self.left_behind.remove(&it.token)) {
@@ -101,7 +103,7 @@ impl Coordinator {
         let _ = self.left_behind.add(from, bytes, sequence);
     }
 
-    /// The turn at a host that can serve a worker. Others of its task are given up.
+    /// The turn at a host that can serve a worker. Other turns of its task are dropped.
     pub(super) fn find_for(&mut self, facts: &WorkerFacts) -> Option<String> {
         if self.left_behind.is_empty() {
             return None;
@@ -140,7 +142,7 @@ impl Coordinator {
         });
     }
 
-    /// Gives a worker the turn that is at a host, or lets it start anew.
+    /// Gives a worker the turn at a host, or starts a new turn.
     pub(super) fn adopt(&mut self, key: u64, token: &str, found: Option<(u64, LeaseRecord)>) {
         let one = self.left_behind.remove(token);
         let counts = one.filter(|one| one.counts(found.as_ref().map(|(_, record)| record)));
@@ -200,7 +202,8 @@ impl Coordinator {
         }
     }
 
-    /// One message from before. Commands of the worker are carried out here and now, so that its report is there before its end.
+    /// One message from before. Commands of the worker are executed immediately, so that its report arrives
+    /// before its end.
     fn repeat(&mut self, key: u64, message: FromHost, bytes: Bytes, sequence: u64) {
         if let FromHost::Request { number, request, .. } = &message {
             let Some(turn) = self.turns.get_mut(&key) else {
@@ -215,7 +218,7 @@ impl Coordinator {
         self.handle_report(message, bytes, sequence);
     }
 
-    /// Nobody will ask for what is left of a task.
+    /// Drops the leftover turns of a task, which no attempt needs.
     pub(super) fn give_up(&mut self, task: &str) {
         lock(&self.hosts).left_behind.remove(task);
         for one in self.left_behind.take_of(task) {
@@ -223,7 +226,7 @@ impl Coordinator {
         }
     }
 
-    /// Takes a lease back that nobody follows, so that the host ends the turn, and removes what it sent.
+    /// Revokes a lease that no turn uses, so that the host ends the turn, and removes its messages.
     fn disown(&self, one: &LeftBehind) {
         let (store, lease_key) = (self.buckets.leases.clone(), self.lease_key(one));
         let subject = self.names.from_host(&one.host, &self.run, &one.attempt.token);
@@ -247,7 +250,7 @@ impl Coordinator {
     }
 }
 
-/// From the paths of the coordinator before to those of this one: another project folder, another inbox.
+/// Replaces paths of the earlier coordinator with those of this one: another project folder, another inbox.
 fn paths_between(
     one: &LeftBehind,
     project: &std::path::Path,

@@ -1,4 +1,5 @@
-//! Brings back what a worker left on its host: files into the project and the session, commits into the repository.
+//! Copies the results of a worker back from its host: files into the project and the session, commits into
+//! the repository.
 
 use super::brought_here::{self, BroughtLine};
 use super::run::Shared;
@@ -14,12 +15,12 @@ use wavecrew_process::sandbox::Confinement;
 
 /// More paths are not listed in a note.
 const LISTED: usize = 5;
-/// How commits are named among what a worker may not change.
+/// The name for commits in the list of refused changes.
 const COMMITS: &str = "commits";
 
 pub(super) type Brought = BroughtBack;
 
-/// Fetches what a turn brought back, with all that is in it.
+/// Fetches the results of a turn, with all their objects.
 pub(super) async fn fetch_brought(
     store: &ObjectStore,
     id: &ObjectId,
@@ -50,7 +51,7 @@ pub(super) async fn fetch_brought(
     Ok(brought)
 }
 
-/// Fetches and applies what a turn brought back. Returns what the person should know.
+/// Fetches and applies the results of a turn. Returns notes for the person.
 pub(super) async fn bring_back(
     shared: &Arc<Shared>,
     id: ObjectId,
@@ -145,7 +146,7 @@ impl AppliedTurn {
     }
 }
 
-/// Applies to the project what a turn of another machine's coordinator changed in that one's project.
+/// Applies to this project the changes that a turn made for the coordinator of another machine.
 pub(super) fn apply_to_project(
     shared: &Shared,
     mut brought: Brought,
@@ -173,7 +174,7 @@ fn take_commits_or_note(shared: &Shared, back: &GitBack, host: &str) -> io::Resu
     }
 }
 
-/// Moves the branch to what the worker committed. If it has moved in the meantime, both are merged.
+/// Moves the branch to the worker's commits. If it has moved in the meantime, both are merged.
 fn take_commits(back: &GitBack, cache: &ObjectCache, file: &tempfile::NamedTempFile) -> io::Result<()> {
     cache.copy_to(&back.bundle, &mut file.as_file())?;
     let top = back.top.as_path();
@@ -203,7 +204,7 @@ fn take_commits(back: &GitBack, cache: &ObjectCache, file: &tempfile::NamedTempF
     let mut args = vec!["update-ref", "HEAD", target.as_str()];
     args.extend(now.as_deref());
     git::run(top, &args)?;
-    // The index still says what the old commit had.
+    // The index still has the content of the old commit.
     let paths = match &now {
         Some(now) => git::run(top, &["diff", "--name-only", "-z", now, &target])?,
         None => String::new(),

@@ -1,5 +1,5 @@
-//! What workers on hosts changed in the project, as a list in the session: a machine that continues the session of another one
-//! does the same to its own copy of the project.
+//! The changes of workers on hosts to the project, as a list in the session. A machine that continues the
+//! session of another one repeats them in its own copy of the project.
 
 use super::apply::{Brought, apply_to_project, fetch_brought};
 use super::run::Shared;
@@ -18,12 +18,12 @@ pub(super) struct BroughtLine {
     pub host: String,
     /// The project of the coordinator that sent the turn.
     pub project: PathBuf,
-    /// What the worker was not allowed to change.
+    /// Changes that the worker was not allowed to make.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
 }
 
-/// Notes that the project has these changes.
+/// Records that the project has these changes.
 pub(super) fn add(shared: &Shared, line: &BroughtLine) -> io::Result<()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,7 @@ fn lines(shared: &Shared) -> Vec<BroughtLine> {
         .collect()
 }
 
-/// Brings what another machine had and this one has not. Returns what the person should know.
+/// Applies the changes that another machine had and this one does not. Returns notes for the person.
 pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
     let here = shared.files.session.brought_back_here();
     let done: usize = fs::read_to_string(&here)

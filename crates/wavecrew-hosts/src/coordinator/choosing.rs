@@ -1,4 +1,4 @@
-//! Chooses the host of each turn that waits, and keeps what hosts announce.
+//! Chooses the host of each waiting turn, and keeps the announcements of hosts.
 
 use super::lock;
 use super::run::Coordinator;
@@ -11,7 +11,7 @@ use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::{AttemptToken, HostAnnouncement, ToHost};
 
 impl Coordinator {
-    /// Offers a turn to a host, if one has room.
+    /// Offers a turn to a host, if one has a free slot.
     pub(super) fn place(&mut self, key: u64) {
         let Some(turn) = self.turns.get_mut(&key) else {
             return;
@@ -69,7 +69,7 @@ impl Coordinator {
         turn.stage = Stage::Offered(offer);
     }
 
-    /// Puts a turn back among those that wait for a host.
+    /// Lets a turn wait for a host again.
     pub(super) fn put_back(&mut self, key: u64, pause: Duration) {
         self.forget_offer(key);
         if let Some(turn) = self.turns.get_mut(&key) {

@@ -1,4 +1,4 @@
-//! The hosts that a coordinator knows, and which of them a worker fits.
+//! The hosts that a coordinator knows, and which of them can run a worker.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use wavecrew_remote::wire::{HostAnnouncement, WIRE_VERSION};
 use wavecrew_run::agent_name::OFFLINE;
 use wavecrew_run::place::Wanted;
 
-/// A host that says nothing for this long gets no new work.
+/// A host without an announcement for this long gets no new work.
 pub const SILENT_AFTER: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 struct Known {
     announced: HostAnnouncement,
-    /// When it was heard.
+    /// When its announcement arrived.
     heard: Instant,
-    /// Turns that this coordinator has sent to it and that are not over.
+    /// Unfinished turns that this coordinator has sent to it.
     ours: u32,
-    /// It refused for lack of room; until it announces itself again, it is full.
+    /// It refused for lack of a slot, so it counts as full until its next announcement.
     full: bool,
 }
 
@@ -42,7 +42,8 @@ impl Directory {
         }
     }
 
-    /// Slots that are free: what others use is announced, what this run uses is known without delay.
+    /// The free slots: those used by other runs are announced, those used by this run are known without
+    /// delay.
     fn free(&self, known: &Known) -> u32 {
         let announced = &known.announced;
         let of_this_run = announced.runs.get(&self.run).copied().unwrap_or(0);
@@ -88,19 +89,19 @@ impl Directory {
         }
     }
 
-    /// Whether a host answers.
+    /// Whether a host is alive.
     pub fn is_alive(&self, host: &str) -> bool {
         self.hosts
             .get(host)
             .is_some_and(|known| known.heard.elapsed() < SILENT_AFTER)
     }
 
-    /// The start of a host's program that was announced last.
+    /// The latest announced start of a host's program.
     pub fn boot(&self, host: &str) -> Option<&str> {
         self.hosts.get(host).map(|known| known.announced.boot.as_str())
     }
 
-    /// The host with the most room for such a worker. `only` names the one host that may take it.
+    /// The host with the most free slots for such a worker. With `only`, no other host is considered.
     pub fn choose(&self, wanted: &Wanted, only: Option<&str>) -> Option<String> {
         let usable = self.hosts.values().filter(|known| {
             only.is_none_or(|only| only == known.announced.host)
@@ -128,7 +129,7 @@ impl Directory {
         usable.map(|known| self.free(known) as usize).sum()
     }
 
-    /// Whether some host could take such a worker, now or later.
+    /// Whether some host could run such a worker, now or later.
     pub fn fits_somewhere(&self, wanted: &Wanted) -> bool {
         self.hosts
             .values()
@@ -160,7 +161,7 @@ impl Directory {
     }
 }
 
-/// Why a host cannot take such a worker; `None` if it can.
+/// Why a host cannot run such a worker; `None` if it can.
 pub fn misfit(host: &HostAnnouncement, wanted: &Wanted) -> Option<String> {
     if host.wire != WIRE_VERSION || host.program != env!("CARGO_PKG_VERSION") {
         return Some(format!(
@@ -248,7 +249,7 @@ mod tests {
         busy.runs = BTreeMap::from([("mine".to_owned(), 1), ("other".to_owned(), 1)]);
         hosts.announced(busy);
         let any = wanted("command:x", None);
-        // Its turn there is over, though the host has not said so yet.
+        // Its turn there is over, although the host has not announced that yet.
         assert_eq!(hosts.choose(&any, None).as_deref(), Some("a"));
         hosts.assigned("a");
         assert_eq!((hosts.choose(&any, None), hosts.free_slots(&any)), (None, 0));

@@ -1,4 +1,4 @@
-//! Ends turns: what the driver hears of each, and who gets its slot.
+//! Ends turns: reports each to the driver, and passes its slot on.
 
 use super::lock;
 use super::run::Coordinator;
@@ -27,14 +27,14 @@ impl Coordinator {
                 send(offer, "close", &message, b"");
                 let host = offer.host.clone();
                 if !lock(&self.hosts).is_alive(&host) {
-                    // Nobody is there to end it; whatever comes later is refused.
+                    // Its host is gone and cannot end it; later messages are refused.
                     self.take_back(key);
                 }
             }
         }
     }
 
-    /// A turn is over: forgets it, and lets the next one have its slot.
+    /// A turn is over: drops it, and gives its slot to the next one.
     pub(super) fn over(&mut self, key: u64) {
         self.forget_offer(key);
         self.turns.remove(&key);

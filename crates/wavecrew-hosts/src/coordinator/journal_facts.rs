@@ -1,5 +1,5 @@
-//! What the run's own journal says about attempts: which have no end, and what they were made from. What a host sent about an
-//! attempt is kept until the journal has its end.
+//! Facts about attempts from the run's own journal: which have no end, and what they were made from. Messages
+//! of a host about an attempt are kept until the journal has its end.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) struct JournalFacts {
     open: HashMap<String, BTreeMap<u32, MadeFrom>>,
 }
 
-/// What was written since the last time.
+/// Events since the last reading.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct WhatIsNew {
     /// Attempts that are over.
@@ -39,7 +39,8 @@ impl JournalFacts {
 
     pub fn catch_up(&mut self) -> WhatIsNew {
         let mut events: Vec<Event> = Vec::new();
-        // What cannot be read now is read the next time; if it never can, the run ends for that reason.
+        // Events that cannot be read now are read the next time; if they never can, the run ends for that
+        // reason.
         let _ = self.tail.catch_up(&mut events);
         let mut new = WhatIsNew::default();
         for event in events {

@@ -1,4 +1,4 @@
-//! Follows the lease of each turn: what the rules of [`CoordinatorLease`] want is written and read here.
+//! Follows the lease of each turn: performs the writes and reads that [`CoordinatorLease`] requests.
 
 use super::run::{Coordinator, News};
 use super::turns::Turn;

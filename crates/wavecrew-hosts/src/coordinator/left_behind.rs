@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use wavecrew_remote::lease::LeaseRecord;
 use wavecrew_remote::wire::{AttemptToken, FromHost};
 
-/// A turn at a host, and what came of it so far.
+/// A turn at a host, and its messages so far.
 pub(super) struct LeftBehind {
     pub attempt: AttemptToken,
     pub turn: u32,
@@ -27,7 +27,7 @@ impl LeftBehind {
         };
         match lease {
             Some(LeaseRecord::Held { .. }) => true,
-            // The coordinator had its result, and died before its journal had it.
+            // The earlier coordinator had received the result, and died before its journal had it.
             Some(LeaseRecord::Done) => has_ended(),
             Some(LeaseRecord::TakenBack | LeaseRecord::Unknown) | None => false,
         }
@@ -39,7 +39,7 @@ impl LeftBehind {
 pub(super) struct AllLeftBehind(HashMap<String, LeftBehind>);
 
 impl AllLeftBehind {
-    /// A message about an offer that this coordinator did not make. Gives it back if it belongs to nothing known.
+    /// A message about an offer of another coordinator. Returns it if it belongs to no known turn.
     pub fn add(&mut self, message: FromHost, bytes: Bytes, sequence: u64) -> Option<FromHost> {
         if let FromHost::Accepted {
             attempt,
@@ -87,7 +87,8 @@ impl AllLeftBehind {
         self.0.values()
     }
 
-    /// Takes out those that nobody will ask for: of attempts that are over by the journal, and all but the last turn of a task.
+    /// Removes turns that no attempt needs: those of attempts that are over by the journal, and all but the
+    /// last turn of a task.
     pub fn take_useless(&mut self, journal: &JournalFacts) -> Vec<LeftBehind> {
         let is_last = |one: &LeftBehind| {
             let number =
@@ -111,7 +112,7 @@ impl AllLeftBehind {
         tokens.iter().filter_map(|token| self.0.remove(token)).collect()
     }
 
-    /// Takes out what is there of a task.
+    /// Removes and returns the turns of a task.
     pub fn take_of(&mut self, task: &str) -> Vec<LeftBehind> {
         let of_task = |one: &&LeftBehind| one.attempt.task == task;
         let tokens: Vec<String> = self

@@ -37,7 +37,7 @@ use wavecrew_remote::sign::Identity;
 use wavecrew_run::place::{Place, RemotePlace, RemoteSession, WorkerFacts};
 use wavecrew_run::sandbox::SandboxSettings;
 
-/// What a run must know to use hosts.
+/// What a run needs in order to use hosts.
 #[derive(Clone, Debug)]
 pub struct RemoteSettings {
     pub connection: ConnectionSettings,
@@ -48,13 +48,13 @@ pub struct RemoteSettings {
     /// Patterns of files that git ignores and workers need.
     pub include: Vec<String>,
     pub terms: Terms,
-    /// Hosts that trust it take the run's work.
+    /// Hosts that trust this key accept the run's work.
     pub identity: Arc<Identity>,
     /// The program that workers call as `wavecrew`.
     pub program: PathBuf,
 }
 
-/// What the driver wants.
+/// A request of the driver.
 pub(crate) enum Command {
     Spawn {
         key: u64,
@@ -84,7 +84,7 @@ pub struct HostsPlace {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Connects, and starts the thread that talks to hosts.
+/// Connects, and starts the thread that communicates with hosts.
 pub fn open(settings: RemoteSettings, run: RemoteSession<'_>) -> Result<Box<dyn RemotePlace>, String> {
     let (commands, queue) = unbounded_channel();
     let (opened, is_open) = std::sync::mpsc::channel();

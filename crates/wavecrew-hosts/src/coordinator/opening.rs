@@ -1,4 +1,4 @@
-//! Connects, opens what the run has on NATS, and looks at what is there already.
+//! Connects, opens the run's streams and buckets, and reads their existing messages.
 
 use super::brought_here;
 use super::journal_facts::JournalFacts;
@@ -100,7 +100,7 @@ impl Coordinator {
         Ok((coordinator, sources))
     }
 
-    /// Hosts that are there already.
+    /// Hosts that are already announced.
     async fn learn_hosts(&self) {
         let store = &self.buckets.hosts;
         let Ok(mut keys) = store.keys().await else { return };
@@ -120,7 +120,7 @@ impl Coordinator {
     }
 }
 
-/// What changes in a bucket from now on.
+/// Watches the changes of a bucket from now on.
 async fn watch(store: &jetstream::kv::Store, keys: &str) -> Entries {
     loop {
         match store.watch(keys).await {

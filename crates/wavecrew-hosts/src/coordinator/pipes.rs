@@ -1,4 +1,4 @@
-//! The output of one turn on its way to the driver, in order, and its end: only when its files are here.
+//! Passes the output of one turn to the driver, in order, and its end only after its files have arrived.
 
 use super::apply::bring_back;
 use super::run::Shared;
@@ -17,9 +17,9 @@ use wavecrew_process::ProcessExit;
 use wavecrew_process::sandbox::Confinement;
 use wavecrew_remote::wire::OutputStream;
 
-/// What comes from the host of one turn.
+/// A message from the host of one turn.
 pub(super) enum Work {
-    /// From the paths of another coordinator to those of this one, in all that follows.
+    /// Replaces paths of another coordinator with those of this one, from now on.
     Paths(PathMap),
     Output {
         stream: OutputStream,
@@ -55,7 +55,7 @@ impl Pipe {
         }
     }
 
-    /// Writes what is new: a message may come twice.
+    /// Writes only new bytes, because a message may arrive twice.
     async fn write(&mut self, offset: u64, bytes: &[u8], map: &PathMap) {
         let known = usize::try_from(self.written.saturating_sub(offset)).unwrap_or(usize::MAX);
         let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else {
@@ -65,13 +65,13 @@ impl Pipe {
         if let Some(sender) = &mut self.sender
             && sender.write_all(&map.bytes(new)).await.is_err()
         {
-            // The driver reads no more.
+            // The driver has stopped reading.
             self.sender = None;
         }
     }
 }
 
-/// Carries output to the driver until the turn has ended.
+/// Passes output to the driver until the turn has ended.
 pub(super) async fn carry(
     key: u64,
     stdout: OwnedFd,

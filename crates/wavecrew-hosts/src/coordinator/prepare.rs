@@ -1,4 +1,5 @@
-//! Gets a turn ready for a host: looks at its folders, sends what the object store does not have, bundles new commits.
+//! Prepares a turn for a host: scans its folders, sends objects that the store does not have, bundles new
+//! commits.
 
 use crate::files::{HashCache, ScanError, Scanned, scan, scan_file};
 use crate::git::{self, GitState};
@@ -22,16 +23,16 @@ pub enum PrepareError {
     Git(#[from] io::Error),
 }
 
-/// The folders of a run, as they were looked at last.
+/// The folders of a run, as of the last scan.
 #[derive(Debug)]
 pub struct RunFiles {
     pub project: PathBuf,
     pub session: SessionDir,
     pub include: Vec<String>,
     hashes: Mutex<HashCache>,
-    /// Folders that all workers get, and when somebody began to look at them.
+    /// Folders that all workers get, and when their scan began.
     shared: tokio::sync::Mutex<Option<(Instant, Arc<SharedFolders>)>>,
-    /// What travelled in an offer. Who needs it too gets it from the store.
+    /// Objects that were sent in an offer. Other turns get them from the store.
     sent_inline: Mutex<HashSet<ObjectId>>,
     /// By repository.
     bundles: Mutex<HashMap<PathBuf, Vec<(ObjectId, String)>>>,
@@ -83,12 +84,12 @@ impl Folder {
     }
 }
 
-/// What was found for one worker.
+/// The result of a scan for one worker.
 struct Looked {
     prepared: Prepared,
     /// For the store.
     objects: Vec<(ObjectId, Content)>,
-    /// How much more may travel in the offer.
+    /// How many more bytes fit into the offer.
     room: u64,
 }
 
@@ -106,7 +107,7 @@ impl RunFiles {
         })
     }
 
-    /// Hashes of the coordinator's files; shared with whoever writes them.
+    /// Hashes of the coordinator's files, shared with the code that writes files.
     pub fn hashes(&self) -> MutexGuard<'_, HashCache> {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +117,7 @@ impl RunFiles {
         tempfile::NamedTempFile::new_in(self.folder.path())
     }
 
-    /// Looks at the folders of a worker and sends what is new, except for what fits into the offer.
+    /// Scans the folders of a worker and sends new objects, except for those that fit into the offer.
     pub async fn prepare(
         self: &Arc<Self>,
         facts: &WorkerFacts,
@@ -134,7 +135,7 @@ impl RunFiles {
         Ok(looked.prepared)
     }
 
-    /// The folders that all workers get. Workers that start at the same time share one look.
+    /// The folders that all workers get. Workers that start at the same time share one scan.
     async fn shared_folders(self: &Arc<Self>) -> Result<Arc<SharedFolders>, PrepareError> {
         let asked = Instant::now();
         let mut last = self.shared.lock().await;
@@ -288,7 +289,7 @@ impl RunFiles {
         Ok(())
     }
 
-    /// The bundles that lead to a commit. The first has the whole history, the others what came since.
+    /// The bundles that lead to a commit. The first has the whole history, the others only later commits.
     fn bundles(
         &self,
         top: &Path,

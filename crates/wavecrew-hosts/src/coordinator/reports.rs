@@ -1,4 +1,4 @@
-//! What hosts report about turns.
+//! Handles the messages of hosts about turns.
 
 use super::lock;
 use super::pipes::Work;
@@ -15,7 +15,7 @@ use wavecrew_remote::lease::TurnResult;
 use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, Refusal, decode, unbundle};
 use wavecrew_run::place::PlaceEvent;
 
-/// A turn that a host had no room for is not offered again at once.
+/// A turn for which a host had no slot is not offered again immediately.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
 
 impl Coordinator {
@@ -32,7 +32,7 @@ impl Coordinator {
 
     pub(super) fn handle_report(&mut self, from: FromHost, bytes: Bytes, sequence: u64) {
         let Some(attempt) = attempt_of(&from) else { return };
-        // Of an attempt that is over: refused.
+        // For an attempt that is over: refused.
         let Some(key) = self.tokens.get(&attempt.token).copied() else {
             return;
         };
@@ -94,7 +94,7 @@ impl Coordinator {
                     }
                     other @ (Stage::Preparing | Stage::Waiting { .. }) => other,
                 };
-                // The key of the lease says that it is over; nobody has to renew it.
+                // The lease's key records that it is over, so it needs no renewal.
                 let now = self.now();
                 if let Some(offer) = self.turns.get_mut(&key).and_then(Turn::offer_mut) {
                     let actions = offer.lease.finish(now);
@@ -127,7 +127,7 @@ impl Coordinator {
                     let reason = format!("host {host} could not get its files: {reason}");
                     return self.spawn_failed(key, reason, true);
                 }
-                // What the store seemed to have is gone.
+                // Objects that the store seemed to have are gone.
                 self.shared.store.forget_known();
                 self.put_back(key, Duration::ZERO);
                 if let Some(turn) = self.turns.get_mut(&key) {
@@ -189,7 +189,7 @@ impl Coordinator {
     }
 }
 
-/// What a host said in one message. What cannot be read is left out.
+/// The content of a host's message. Unreadable parts are skipped.
 pub(super) fn read_messages(payload: &Bytes) -> Vec<(FromHost, Bytes)> {
     let said = unbundle(payload).unwrap_or_default();
     let read = said

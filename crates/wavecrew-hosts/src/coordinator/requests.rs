@@ -1,4 +1,4 @@
-//! Commands of workers, such as their reports: carried out here, where their token is compared.
+//! Executes commands of workers, such as their reports. Their token is compared here.
 
 use super::run::{Coordinator, News};
 use super::sending::send;
@@ -20,7 +20,7 @@ impl Coordinator {
         send(offer, &format!("reply-{number}"), &message, b"");
     }
 
-    /// A command of the worker: carried out here, where its token is compared.
+    /// Executes a command of the worker. Its token is compared here.
     pub(super) fn request(&self, key: u64, number: u64, request: serde_json::Value, sequence: u64) {
         let Some(turn) = self.turns.get(&key) else { return };
         let Some(offer) = turn.offer() else { return };
@@ -34,7 +34,8 @@ impl Coordinator {
             let is_report = is_report(&request);
             let reply = carry_out(&env, request, Waiting::ForPerson);
             if !is_report {
-                // Whoever continues the run must not do it twice. A report it must find.
+                // A coordinator that continues the run must not execute it again, except a report, which it
+                // must find.
                 remover.remove(Unneeded::Message(sequence));
             }
             let _ = news.send(News::Answered {
@@ -61,7 +62,7 @@ fn is_report(request: &serde_json::Value) -> bool {
     )
 }
 
-/// Carries out a command of a worker with this environment.
+/// Executes a command of a worker with this environment.
 pub(super) fn carry_out(
     env: &[(OsString, OsString)],
     request: serde_json::Value,

@@ -1,5 +1,5 @@
-//! The messages of hosts to one run, in order, from the first that is still there. None is acknowledged: they stay in the stream
-//! until the journal has what follows from them, and are removed then.
+//! The messages of hosts to one run, in order, from the first in the stream. None is acknowledged: they stay
+//! in the stream until the journal has their outcome, and are then removed.
 
 use super::unneeded::Unneeded;
 use async_nats::jetstream::consumer::DeliverPolicy;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 /// Between two attempts to read.
 const RETRY: Duration = Duration::from_millis(500);
-/// How long one request for messages holds. A node that is gone is noticed after that.
+/// How long one request for messages lasts. After that, a lost node is detected.
 const EXPIRES: Duration = Duration::from_secs(4);
 /// How long a call may take.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ pub(super) struct Results {
     stream: Stream,
     filter: String,
     messages: Option<Ordered>,
-    /// The last message that was read. What comes again is left out.
+    /// The last message that was read. Repeated messages are skipped.
     last: u64,
 }
 
@@ -47,7 +47,7 @@ impl Results {
         self.stream.clone()
     }
 
-    /// What is there already.
+    /// The messages that are already in the stream.
     pub async fn stored(&mut self) -> Vec<Incoming> {
         let mut found = Vec::new();
         let mut left = self.connect().await;
@@ -59,7 +59,7 @@ impl Results {
         found
     }
 
-    /// All that follow, as long as somebody reads them.
+    /// All further messages, until the receiver is dropped.
     pub fn follow(mut self) -> UnboundedReceiver<Incoming> {
         let (sender, receiver) = unbounded_channel();
         tokio::spawn(async move {
@@ -124,7 +124,7 @@ impl Results {
     }
 }
 
-/// Removes what is no longer needed, one after the other. What stays by accident ends with its age.
+/// Removes what is no longer needed, one after the other. Messages that stay by accident expire.
 #[derive(Clone)]
 pub(super) struct Remover {
     queue: UnboundedSender<Unneeded>,

@@ -24,11 +24,11 @@ use wavecrew_remote::sign::RunKey;
 use wavecrew_run::place::PlaceEvent;
 use wavecrew_run::worker_commands::RelayReply;
 
-/// How often leases and waiting turns are looked at.
+/// How often leases and waiting turns are checked.
 const TICK: Duration = Duration::from_millis(200);
-/// How long the end of the run waits for hosts to hear of it.
+/// How long the end of the run waits until hosts have been informed.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// The link may break for this long before the person hears of it.
+/// How long the connection may be down before the person is informed.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// What tasks of the thread share.
@@ -96,7 +96,7 @@ pub(super) struct Coordinator {
     /// Makes tokens of this process different from those of the one before.
     pub nonce: String,
     pub offers: u64,
-    /// Signs what goes to hosts.
+    /// Signs messages to hosts.
     pub signing: Arc<RunKey>,
     pub connection: Connection,
     pub buckets: Buckets,
@@ -112,7 +112,7 @@ pub(super) struct Coordinator {
     pub homes: HashMap<(String, u32), String>,
     pub result_stream: Stream,
     pub remover: Remover,
-    /// What hosts sent: removed once the journal has the end of its attempt.
+    /// Messages of hosts, which are removed when the journal has the end of their attempt.
     pub needs: Needs,
     pub journal: JournalFacts,
     pub left_behind: AllLeftBehind,
@@ -217,7 +217,7 @@ impl Coordinator {
         }
     }
 
-    /// What the journal has the end of need not stay in the stream.
+    /// Messages about attempts that have an end in the journal can be removed from the stream.
     pub(super) fn follow_journal(&mut self) {
         let new = self.journal.catch_up();
         for attempt in new.over {
@@ -285,7 +285,7 @@ impl Coordinator {
         }
     }
 
-    /// Ends what is left and waits until hosts have heard of it, but not for long.
+    /// Ends the remaining turns and waits a short time until hosts have been informed.
     async fn shutdown(&mut self, news: &mut UnboundedReceiver<News>) {
         let keys: Vec<u64> = self.turns.keys().copied().collect();
         for key in keys {
@@ -300,7 +300,7 @@ impl Coordinator {
             }
         }
         if !self.turns.values().any(|turn| turn.offer().is_some()) {
-            // The run has ended in order: nobody has to find anything.
+            // The run has ended normally, so nothing has to be found later.
             purge(&self.result_stream, &self.names.results_of_run(&self.run)).await;
         }
         let _ = tokio::time::timeout(FAREWELL, self.connection.client.flush()).await;

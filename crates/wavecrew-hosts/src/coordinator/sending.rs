@@ -1,4 +1,4 @@
-//! What goes to hosts: the turn itself and the messages after it, each turn's in order.
+//! Sends to hosts: the turn itself and the messages after it, in order for each turn.
 
 use super::RunFacts;
 use super::run::{Coordinator, News, Shared};
@@ -105,7 +105,7 @@ async fn post(
     }
 }
 
-/// Sends what the driver writes to an interactive worker.
+/// Sends the driver's input for an interactive worker.
 pub(super) async fn feed(fd: OwnedFd, outbox: UnboundedSender<Outgoing>, attempt: AttemptToken, turn: u32) {
     let reader = ioctl_fionbio(&fd, true)
         .map_err(std::io::Error::from)

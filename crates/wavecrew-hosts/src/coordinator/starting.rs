@@ -1,4 +1,4 @@
-//! Begins a turn: reads its standard input, and has its folders looked at and sent.
+//! Begins a turn: reads its standard input, and starts the scan and the sending of its folders.
 
 use super::pipes::carry;
 use super::prepare::{PrepareError, Prepared};
@@ -16,7 +16,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use wavecrew_process::{ProcessExit, Spawn};
 use wavecrew_run::place::WorkerFacts;
 
-/// Standard input up to this size travels in the message.
+/// Standard input up to this size is sent in the message.
 const INLINE: u64 = 64 << 10;
 
 impl Coordinator {
@@ -67,7 +67,7 @@ impl Coordinator {
             Stdin::Known(content) => turn.stdin = Some(content),
             Stdin::Pipe(fd) => turn.input = Some(fd),
         }
-        // A worker that is spoken to has nobody who knows what was said.
+        // An interactive worker cannot be adopted: the conversation so far is unknown.
         let at_host = (turn.stdin.is_some())
             .then(|| self.find_for(&turn.facts))
             .flatten();
@@ -139,7 +139,7 @@ fn read_stdin(fd: OwnedFd) -> Stdin {
             let _ = (&file).read_to_end(&mut bytes);
             Stdin::Known(bytes)
         }
-        // `/dev/null` and other devices have nothing to say.
+        // `/dev/null` and other devices have no content to send.
         Ok(found) if !std::os::unix::fs::FileTypeExt::is_fifo(&found.file_type()) => Stdin::Known(Vec::new()),
         Ok(_) | Err(_) => Stdin::Pipe(file.into()),
     }

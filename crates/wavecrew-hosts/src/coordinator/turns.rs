@@ -1,4 +1,4 @@
-//! One turn of a worker, from the driver's wish to its end, as the coordinator keeps it.
+//! The coordinator's state of one turn of a worker, from the driver's request to its end.
 
 use super::pipes::Work;
 use crate::git::GitState;
@@ -15,7 +15,7 @@ use wavecrew_remote::lease::CoordinatorLease;
 use wavecrew_remote::wire::AttemptToken;
 use wavecrew_run::place::WorkerFacts;
 
-/// How often a turn is offered again after its files got lost on the way.
+/// How often a turn is offered again after its files were lost in transfer.
 pub(super) const FILE_TRIES: u32 = 3;
 
 /// The command line of a turn.
@@ -33,19 +33,19 @@ pub(super) struct Turn {
     pub confined: bool,
     pub stage: Stage,
     pub ready: Option<Ready>,
-    /// What the worker reads; `None` if it comes piece by piece.
+    /// The worker's standard input; `None` if it arrives in pieces.
     pub stdin: Option<Vec<u8>>,
-    /// To the task that carries its output.
+    /// Sends to the task that passes its output on.
     pub pipe: UnboundedSender<Work>,
     /// Standard input that comes piece by piece.
     pub input: Option<OwnedFd>,
     pub closing: Option<Duration>,
     pub file_tries: u32,
-    /// The person was told that no host fits.
+    /// The person was informed that no host fits.
     pub told: bool,
     /// From the paths of the coordinator that began the turn to those of this one, if they differ.
     pub map: PathMap,
-    /// The number of the worker's last command. One that comes again is not carried out again.
+    /// The number of the worker's last command, so that a repeated one is not executed again.
     pub last_request: u64,
 }
 
@@ -58,16 +58,16 @@ impl CommandLine {
     }
 }
 
-/// How far a turn is.
+/// The state of a turn.
 pub(super) enum Stage {
     Preparing,
-    /// No host yet; not to be offered before this time.
+    /// No host yet. Not offered before this time.
     Waiting {
         since: Instant,
     },
     Offered(Offer),
     Running(Offer),
-    /// The process has ended; its files are on the way.
+    /// The process has ended; its files are being transferred.
     Ending(Offer),
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Outgoing {
 pub(super) struct Ready {
     pub roots: Vec<Root>,
     pub git: Option<GitState>,
-    /// Objects that travel in the offer.
+    /// Objects that are sent in the offer.
     pub inline: Vec<(ObjectId, Vec<u8>)>,
     pub stdin: StdinSource,
 }

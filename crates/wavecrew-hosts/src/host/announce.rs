@@ -1,4 +1,4 @@
-//! Tells coordinators that this host is there, and how busy it is.
+//! Announces this host and its load to coordinators.
 
 use async_nats::jetstream::kv::Store;
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use tokio::time::{interval, sleep, timeout};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::HostAnnouncement;
 
-/// How often a host says that it is there.
+/// How often a host announces itself.
 const EVERY: Duration = Duration::from_secs(2);
-/// Changes within this time are told together.
+/// Changes within this time share an announcement.
 const TOGETHER: Duration = Duration::from_millis(100);
 const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 
-/// What changes about a host.
+/// The changing facts about a host.
 #[derive(Debug, Default)]
 pub(super) struct Status {
     /// The busy slots of each run.

@@ -1,4 +1,4 @@
-//! Keeps the lease of one turn: asks for it, renews it, and says when it is lost.
+//! Keeps the lease of one turn: requests it, renews it, and reports its loss.
 
 use crate::lease_keys::{self, Written};
 use async_nats::jetstream::kv::Store;
@@ -7,11 +7,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 use wavecrew_remote::lease::{HostAction, HostLease, LeaseRecord, Moment, Terms};
 
-/// What the keeper tells the turn.
+/// Messages of the keeper to the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeaseNews {
     Held,
-    /// Never held, or lost: whatever runs must end at once.
+    /// Never held, or lost: all processes must end at once.
     Lost,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// `holder` is a name that nobody used before.
+    /// `holder` is a name that was never used before.
     pub fn start(store: Store, key: String, terms: Terms, host: String, holder: String, turn: u32) -> Self {
         let (news_out, news) = unbounded_channel();
         let (released, released_in) = unbounded_channel();

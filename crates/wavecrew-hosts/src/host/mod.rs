@@ -1,4 +1,5 @@
-//! The host's side: offers slots, takes turns, runs them under its own guardian, and brings back what they left.
+//! The host's side: offers slots, accepts turns, runs them under its own guardian, and sends back their
+//! results.
 
 mod announce;
 mod bring_back;
@@ -34,7 +35,7 @@ pub struct HostSettings {
     pub slots: u32,
     pub labels: Vec<String>,
     pub agents: Vec<HostAgent>,
-    /// Whose runs may use it.
+    /// The keys of users whose runs may use it.
     pub trust: Trust,
     /// Where it keeps objects and copies of projects.
     pub state: PathBuf,
@@ -43,7 +44,7 @@ pub struct HostSettings {
     pub program: PathBuf,
 }
 
-/// What a host tells the person in front of it.
+/// Messages of a host to the person at its terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostNews {
     Ready {

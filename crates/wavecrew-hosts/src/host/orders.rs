@@ -1,4 +1,4 @@
-//! Messages of coordinators. Only what a trusted run has signed is carried out.
+//! Messages of coordinators. Only messages that a trusted run has signed are executed.
 
 use super::HostNews;
 use super::serve::Host;
@@ -10,7 +10,7 @@ use wavecrew_remote::wire::{AttemptToken, Refusal, ToHost, decode};
 impl Host {
     pub(super) async fn handle(&mut self, message: Message) {
         let payload = message.payload.clone();
-        // Lost with this process, it is offered again: its lease has no holder.
+        // If it is lost with this process, it is offered again, because its lease has no holder.
         let _ = message.ack().await;
         let Ok((order, rest)) = decode::<ToHost>(&payload) else {
             return;
@@ -42,7 +42,7 @@ impl Host {
         }
     }
 
-    /// The run that a message speaks for must have signed it.
+    /// A message must be signed by the run that it names.
     fn check_signature(&mut self, message: &Message, order: &ToHost) -> Result<(), NotTrusted> {
         let Some(attempt) = attempt_of(order) else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Sends the messages of one turn to its coordinator, in order. What is said while one is on its way goes together as the
-//! next.
+//! Sends the messages of one turn to its coordinator, in order. Output that arrives during a transfer is
+//! combined into the next message.
 
 use super::turn::HostContext;
 use crate::mail;
@@ -58,7 +58,7 @@ impl Outbox {
     }
 }
 
-/// A letter with those behind it that fit into the same message, and the first one that does not.
+/// Combines a message with the following ones that fit, and returns the first one that does not.
 fn together(first: Letter, letters: &mut Receiver<Letter>) -> (Vec<Vec<u8>>, Option<Letter>) {
     let mut length = first.payload.len();
     let mut all = vec![first.payload];

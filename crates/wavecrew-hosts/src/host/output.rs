@@ -1,5 +1,5 @@
-//! The output of a worker on its way to the coordinator: whole lines, with the coordinator's paths and without the host's
-//! secrets.
+//! Sends the output of a worker to the coordinator: whole lines, with the coordinator's paths and without the
+//! host's secrets.
 
 use super::outbox::Outbox;
 use super::turn::HostContext;
@@ -38,7 +38,7 @@ impl Lines {
         self.held.extend_from_slice(chunk);
         let complete = match memrchr(b'\n', &self.held) {
             Some(end) => end + 1,
-            // A line that is too long to wait for its end.
+            // The line is too long to wait for its end.
             None if self.held.len() > OUTPUT_CHUNK => self.held.len(),
             None => return,
         };
@@ -53,7 +53,7 @@ impl Lines {
         self.held.clear();
     }
 
-    /// What can be sent now, with its offset. At the end also a line without an end.
+    /// The bytes to send now, with their offset. At the end of the stream, an unfinished line too.
     pub fn take(&mut self, map: &PathMap, redactor: &Redactor, at_end: bool) -> Option<(u64, Vec<u8>)> {
         if at_end {
             self.finish_held(map, redactor);

@@ -1,4 +1,4 @@
-//! Commands of a worker on their way to its run: the socket that `wavecrew report` and its kin connect to.
+//! Passes commands of a worker to its run: the socket for `wavecrew report` and similar commands.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,14 +13,14 @@ use wavecrew_run::worker_commands::{RelayCall, RelayReply, RelayRequest};
 
 /// Longer requests are refused.
 const LONGEST: u64 = 4 << 20;
-/// How long a worker waits for a run that does not answer.
+/// How long a worker waits for an unresponsive run.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// A report is stored before it is answered: without an answer by then, the run will find it when it continues.
 const REPORT_PATIENCE: Duration = Duration::from_secs(20);
 /// A question waits for a person.
 const QUESTION_PATIENCE: Duration = Duration::from_mins(6);
 
-/// A request of the worker, and where its answer goes.
+/// A request of the worker, and the channel for its answer.
 pub(super) struct Asked {
     pub request: RelayRequest,
     pub answer: oneshot::Sender<RelayReply>,

@@ -1,4 +1,4 @@
-//! The loop of a host: takes offers, gives them slots, and keeps them apart by run.
+//! The loop of a host: receives offers, assigns slots, and separates them by run.
 
 use super::announce::{Status, announce};
 use super::host_files::HostFiles;
@@ -32,9 +32,9 @@ use wavecrew_run::sandbox::{SandboxSettings, program_rules};
 use wavecrew_session::random_name;
 
 const TICK: Duration = Duration::from_millis(250);
-/// How long a new host watches whether another one with its name is there.
+/// How long a new host waits to detect another one with its name.
 const SAME_NAME: Duration = Duration::from_secs(5);
-/// How long the link may be down before the person hears of it.
+/// How long the connection may be down before the person is informed.
 const QUIET: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,7 @@ pub(super) struct Host {
     pub stopping: bool,
 }
 
-/// Serves until it is told to stop.
+/// Serves until it is asked to stop.
 pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> Result<(), HostError> {
     let state = settings.state.clone();
     let state_error = |source| HostError::State {
@@ -183,7 +183,7 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
     served
 }
 
-/// Two hosts of one name would take each other's work.
+/// Two hosts with the same name would receive each other's work.
 async fn refuse_second(hosts: &async_nats::jetstream::kv::Store, name: &str) -> Result<(), HostError> {
     let key = Names::host_key(name);
     let revision = || async { hosts.entry(&key).await.ok().flatten().map(|entry| entry.revision) };

@@ -1,4 +1,4 @@
-//! Gives slots to offers: each run gets its share, and what finds no slot goes back.
+//! Assigns slots to offers: each run gets its share, and offers without a slot are returned.
 
 use super::HostNews;
 use super::serve::Host;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use wavecrew_remote::wire::{FromHost, Refusal, Turn as WireTurn, WIRE_VERSION, encode};
 
-/// An offer waits for a slot this long before it goes back.
+/// An offer waits this long for a slot before it is returned.
 const PENDING: Duration = Duration::from_secs(2);
 /// Tokens of turns that are over; a message that comes once more is recognised.
 const REMEMBERED: usize = 10_000;
@@ -22,7 +22,7 @@ const REMEMBERED: usize = 10_000;
 pub(super) struct Pending {
     pub wire: WireTurn,
     details: Details,
-    /// Those that came with it.
+    /// The messages that followed it.
     objects: Bytes,
     since: Instant,
 }
@@ -150,7 +150,7 @@ impl Host {
         self.start_pending();
     }
 
-    /// Offers that found no slot go back: another host may have one.
+    /// Returns offers without a slot, because another host may have one.
     pub(super) fn refuse_old(&mut self) {
         while let Some(pending) = self
             .pending

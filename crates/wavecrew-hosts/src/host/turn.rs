@@ -1,4 +1,4 @@
-//! One turn on this host: its lease, its folders, its process, its output, and what it leaves.
+//! One turn on this host: its lease, its folders, its process, its output and its results.
 
 use super::bring_back::bring_back;
 use super::host_files::HostFiles;
@@ -28,7 +28,7 @@ use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::{Exit, FromHost, Refusal, Turn as WireTurn, encode};
 use wavecrew_session::random_name;
 
-/// What all turns of a host share.
+/// State that all turns of a host share.
 pub(super) struct HostContext {
     pub host: String,
     pub boot: String,
@@ -41,18 +41,18 @@ pub(super) struct HostContext {
     pub program: PathBuf,
     pub redactor: Redactor,
     pub next_key: AtomicU64,
-    /// Where events of each process go.
+    /// The channel for the events of each process.
     pub routes: Mutex<HashMap<u64, UnboundedSender<GuardianEvent>>>,
 }
 
-/// What a coordinator sends to a running turn.
+/// A message of a coordinator to a running turn.
 pub(super) enum ToTurn {
     Close { grace: Duration },
     Input { bytes: Bytes, last: bool },
     Reply { number: u64, reply: serde_json::Value },
 }
 
-/// Runs a turn to its end. Returns what to show about it.
+/// Runs a turn to its end. Returns the text to show about it.
 pub(super) async fn run(
     context: Arc<HostContext>,
     slot: Arc<Slot>,
@@ -71,7 +71,7 @@ pub(super) async fn run(
     ));
     let how = run_with(&context, &slot, &wire, &details, &mut making, &mut orders).await;
     if !making.is_finished() {
-        // The slot is nobody else's before.
+        // Until then, the slot is still in use.
         let _ = making.await;
     }
     how
@@ -145,7 +145,7 @@ async fn run_with(
                     format!("not started: {reason}")
                 }
                 Err(Failed::Lost) => {
-                    // Nobody may be there to read it.
+                    // There may be no reader.
                     sending.abort();
                     let subject = (context.names).from_host(&context.host, &attempt.run, &attempt.token);
                     let payload = encode(
@@ -170,7 +170,7 @@ async fn run_with(
         }
     };
     drop(outbox);
-    // The lease is kept until the result is stored: the coordinator has not given up on it by then.
+    // The lease is kept until the result is stored, so that the coordinator does not revoke it before.
     let stored = async {
         loop {
             if keeper.news.recv().await != Some(LeaseNews::Held) {
@@ -186,7 +186,7 @@ async fn run_with(
     how
 }
 
-/// What whoever continues the run has to know.
+/// The facts for a coordinator that continues the run.
 fn accepted(context: &HostContext, wire: &WireTurn, details: &Details) -> FromHost {
     FromHost::Accepted {
         attempt: wire.attempt.clone(),
@@ -197,7 +197,7 @@ fn accepted(context: &HostContext, wire: &WireTurn, details: &Details) -> FromHo
     }
 }
 
-/// The folders of a turn that are being made.
+/// The folders of a turn while they are prepared.
 type Making = JoinHandle<Result<Arc<Mirror>, String>>;
 
 pub(super) enum Failed {
@@ -265,7 +265,7 @@ impl RunningTurn<'_> {
                 Err(error @ (crate::objects::StoreError::Full(_) | crate::objects::StoreError::Disk(_))) => {
                     break Err(error.to_string());
                 }
-                // NATS is away, or slow; as long as the lease holds, it may come back.
+                // NATS is unreachable or slow. It may recover while the lease lasts.
                 Err(_) => self.while_held(tokio::time::sleep(pause)).await?,
             }
             pause = (pause * 2).min(Duration::from_secs(2));

@@ -1,5 +1,5 @@
-//! The files of a session beside its journal: pieces by their hash, and one list of all files, which is replaced as a
-//! whole. So a reader finds the files of one moment.
+//! The files of a session besides its journal: pieces by their hash, and one list of all files, which is
+//! replaced as a whole, so that a reader gets a consistent set.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -65,7 +65,7 @@ impl Files {
         })
     }
 
-    /// What is there. Sets where the next list goes.
+    /// Reads the existing files. Sets the position for the next list.
     pub(super) async fn read(&mut self) -> Result<Vec<SessionFile>, ReplicaError> {
         let subject = self.names.session_files(&self.run);
         let Some((sequence, bytes)) = self.last_message(&subject).await else {
@@ -145,7 +145,7 @@ impl Files {
         }
     }
 
-    /// Pieces that no file has any more. One that stays by accident takes space and does no harm.
+    /// Removes pieces that no file uses. One that stays by accident only uses space.
     async fn forget_old_pieces(&mut self) {
         let used: HashSet<&String> = self.current.values().flatten().collect();
         let old: Vec<String> = self

@@ -1,5 +1,5 @@
-//! The journal of a session in its stream: the messages one after the other are the bytes of the file. A message without
-//! bytes says who writes from there on.
+//! The journal of a session in its stream: the messages one after the other are the bytes of the file. A
+//! message without bytes names the writer from there on.
 
 use async_nats::jetstream;
 use async_nats::jetstream::consumer::DeliverPolicy;
@@ -16,7 +16,7 @@ use crate::names::Names;
 pub(super) const COORDINATOR: &str = "Wavecrew-Coordinator";
 /// Bytes in one message: well below the 1 MB that a server accepts by default.
 const PIECE: usize = 512 * 1024;
-/// The header of a message that says how long the journal is: what came after that is cut off.
+/// The header with the length of the journal: later bytes are cut off.
 const LENGTH: &str = "Wavecrew-Length";
 
 pub(super) struct JournalStream {
@@ -50,7 +50,7 @@ impl JournalStream {
         })
     }
 
-    /// Who wrote last; `None` if nothing is there. Sets where the journal ends.
+    /// Who wrote last; `None` for an empty journal. Sets the end of the journal.
     pub(super) async fn last_holder(&mut self) -> Result<Option<String>, ReplicaError> {
         loop {
             match self.stream.get_last_raw_message_by_subject(&self.subject).await {
@@ -68,7 +68,8 @@ impl JournalStream {
         }
     }
 
-    /// Writes a message after the last one, so that the coordinator before cannot write any more, and reads all before it.
+    /// Writes a message after the last one, so that the earlier coordinator can no longer write, and reads
+    /// all messages before it.
     pub(super) async fn take_over(&mut self) -> Result<(Vec<u8>, Option<String>), ReplicaError> {
         loop {
             let before = self.last_holder().await?;
@@ -80,7 +81,7 @@ impl JournalStream {
                     };
                     return Ok((bytes, before));
                 }
-                // The one before has written in between: it is allowed to, until now.
+                // The earlier coordinator has written in between, which is allowed until now.
                 Err(PublishFailure::TakenOver(_)) => {}
                 Err(failure @ PublishFailure::Refused(_)) => return Err(failure.of(&self.run)),
             }
@@ -147,7 +148,7 @@ impl JournalStream {
                 continue;
             };
             while read_up_to < self.last {
-                // Whatever goes wrong: read on from where it stopped.
+                // After any error, continues from the last position.
                 let Some(Ok(message)) = messages.next().await else {
                     break;
                 };

@@ -1,5 +1,5 @@
-//! The lock of a session: one key that its holder writes again and again. Who finds it unchanged for long enough replaces
-//! it; every write names the revision that it replaces, so one of two wins.
+//! The lock of a session: one key that its holder renews. A coordinator that finds it unchanged for long
+//! enough replaces it; every write names the revision that it replaces, so only one of two succeeds.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::names::Names;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Holding {
     holder: String,
-    /// Random, so that a holder knows its own write again.
+    /// Random, so that a holder recognises its own write.
     nonce: String,
     /// Changes with every renewal.
     renewals: u64,
@@ -63,7 +63,7 @@ impl Lock {
             };
             if let Some(found) = found.filter(|found| !found.released && found.nonce != holding.nonce) {
                 match seen {
-                    // It changes: its holder is alive.
+                    // The key changes, so its holder is alive.
                     Some((before, _)) if before != revision => {
                         return Err(ReplicaError::InUse {
                             run: settings.run.clone(),
@@ -91,13 +91,13 @@ impl Lock {
                         lost,
                     });
                 }
-                // Somebody was faster, or NATS is away: look again.
+                // Another coordinator was faster, or NATS is unreachable: read again.
                 Err(_) => tokio::time::sleep(RETRY).await,
             }
         }
     }
 
-    /// Renews for ever, until somebody else has the lock.
+    /// Renews until another coordinator has the lock.
     pub(super) async fn renew(self) {
         loop {
             tokio::time::sleep(self.lease / 4).await;
@@ -127,13 +127,13 @@ impl Lock {
                         }
                     }
                 }
-                // NATS is away: it comes back.
+                // NATS is unreachable and may recover.
                 Err(_) => {}
             }
         }
     }
 
-    /// Says that nobody drives the session. Without it the next one has to wait.
+    /// Records that no coordinator runs the session. Without it, the next one has to wait.
     pub(super) async fn release(&self) {
         const PATIENCE: Duration = Duration::from_secs(2);
         let current = self.current.lock().await;

@@ -1,9 +1,10 @@
 //! A copy of a session on NATS, so that another machine can continue it: its journal, which gets every line before the
 //! file and before any effect, and the files that the journal builds on. One coordinator at a time may write it.
 //!
-//! Two things keep others out. A [lock](lock) in a bucket says who drives the session; its holder renews it. And the
-//! journal's stream takes a message only after the one that its writer knows as the last: whoever takes over writes first,
-//! and the one before cannot write any more. So a coordinator that was only paused stops before its next effect.
+//! Two mechanisms keep others out. A [lock](lock) in a bucket names the coordinator of the session, which
+//! renews it. And the journal's stream accepts a message only after the one that its writer knows as the
+//! last: a new coordinator writes first, and the earlier one can no longer write. So a coordinator that was
+//! only paused stops before its next effect.
 
 mod files;
 mod journal;
@@ -40,13 +41,13 @@ pub struct ReplicaSettings {
     pub project: String,
     /// The session.
     pub run: String,
-    /// Who drives it, for messages.
+    /// Its coordinator, for messages.
     pub holder: String,
-    /// A holder that shows no sign of life for this long may be replaced.
+    /// A holder that does not renew for this long may be replaced.
     pub lease: Duration,
 }
 
-/// What is expected to be there.
+/// The expected state on NATS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// A new session: nothing.
@@ -82,7 +83,7 @@ impl From<ConnectError> for ReplicaError {
     }
 }
 
-/// What NATS has of a session.
+/// The copy of a session on NATS.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// The bytes of `journal.ndjson`.
@@ -92,18 +93,18 @@ pub struct Restored {
     pub holder: Option<String>,
 }
 
-/// Why somebody waits.
+/// The reason for a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
     /// NATS does not answer, for this long.
     Away(Duration),
-    /// The last holder may still be alive: until it shows no sign of life for long enough.
+    /// The last holder may still be alive; waits until it has not renewed for long enough.
     Holder,
-    /// It is over.
+    /// The wait is over.
     Over,
 }
 
-/// Told while a call waits. [`ControlFlow::Break`] gives up.
+/// Called during a wait. [`ControlFlow::Break`] cancels it.
 pub type Patience = Box<dyn FnMut(Waiting) -> ControlFlow<()> + Send>;
 
 /// The copy of one session, held by this process. Dropping it releases the lock.
@@ -112,7 +113,7 @@ pub struct Replica {
     lost: Arc<OnceLock<String>>,
     run: String,
     patience: Patience,
-    /// Ends the thread when it is dropped, whatever it waits for.
+    /// Ends the thread on drop, even during a wait.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -208,12 +209,12 @@ impl Replica {
         self.call(Command::Cut(length))
     }
 
-    /// Replaces the session's files and waits until they are stored. Pieces that are there already do not travel.
+    /// Replaces the session's files and waits until they are stored. Existing pieces are not sent again.
     pub fn put_files(&mut self, files: Vec<SessionFile>) -> Result<(), ReplicaError> {
         self.call(Command::Files(files))
     }
 
-    /// Who took the session over, if somebody did.
+    /// The coordinator that took the session over, if any.
     pub fn check(&self) -> Result<(), ReplicaError> {
         match self.lost.get() {
             None => Ok(()),
@@ -254,7 +255,7 @@ impl Replica {
 impl Drop for Replica {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // It releases the lock, and gives up soon if NATS is away.
+        // Releases the lock; stops trying soon if NATS is unreachable.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -295,7 +296,7 @@ async fn serve(
             if let Err(ReplicaError::TakenOver { by, .. }) = &done {
                 let _ = lost.set(by.clone());
             }
-            // Nobody waits any more: the run is about to end.
+            // The caller no longer waits: the run is about to end.
             let _ = reply.send(done);
         }
     };
@@ -330,7 +331,7 @@ async fn acquire(
         });
     }
     let waiting = || {
-        // Whoever gave up drops the other end.
+        // A caller that cancelled drops the other end.
         progress.send(Progress::Holder).is_ok()
     };
     let lock = Lock::acquire(bucket, settings, lost.clone(), waiting).await?;
