@@ -13,6 +13,9 @@ use std::time::Instant;
 use wavecrew_run::place::WorkerFacts;
 use wavecrew_session::{SessionDir, SessionPaths};
 
+/// How often the folders of one worker are scanned.
+const SCAN_TRIES: usize = 5;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error(transparent)]
@@ -117,8 +120,24 @@ impl RunFiles {
         tempfile::NamedTempFile::new_in(self.folder.path())
     }
 
-    /// Scans the folders of a worker and sends new objects, except for those that fit into the offer.
+    /// Scans the folders of a worker and sends new objects, except for those that fit into the offer. Scans again if a file
+    /// changes meanwhile, as the table of a run does.
     pub async fn prepare(
+        self: &Arc<Self>,
+        facts: &WorkerFacts,
+        prompt: Option<PathBuf>,
+        store: &ObjectStore,
+    ) -> Result<Prepared, PrepareError> {
+        for _ in 1..SCAN_TRIES {
+            let prepared = self.prepare_once(facts, prompt.clone(), store).await;
+            if !matches!(prepared, Err(PrepareError::Store(StoreError::Disk(_)))) {
+                return prepared;
+            }
+        }
+        self.prepare_once(facts, prompt, store).await
+    }
+
+    async fn prepare_once(
         self: &Arc<Self>,
         facts: &WorkerFacts,
         prompt: Option<PathBuf>,
@@ -274,7 +293,7 @@ impl RunFiles {
                 looked.objects.push((id, content));
                 continue;
             }
-            let bytes = content.read(&id)?;
+            let bytes = content.read(&id).map_err(StoreError::Disk)?;
             looked.room -= size;
             prepared.inline.push((id, bytes));
         }

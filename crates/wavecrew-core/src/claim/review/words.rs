@@ -192,7 +192,8 @@ const MORE: [&str; 16] = [
     "aber", "jedoch", "但", "pero", "mais",
 ];
 
-/// Whether the text only states that there are no findings: its first line does, and the others do too, or name what was read.
+/// Whether the text only states that there are no findings: its first line does, and the others do too, or, after a finished
+/// sentence, name what was read.
 pub(super) fn states_no_findings(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()。`".contains(c);
     let mut lines = text
@@ -210,7 +211,9 @@ pub(super) fn states_no_findings(text: &str) -> bool {
             || line.starts_with("none in ")
             || IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase))
     };
-    let may_go_on = place(text).is_some();
+    let begins = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let is_sentence = begins.is_some_and(|line| line.ends_with(['.', '!', '。']));
+    let may_go_on = is_sentence && place(text).is_some();
     lines
         .next()
         .is_some_and(|first| states_it(&first) && !objects(&first))

@@ -84,21 +84,6 @@ fn limits_that_are_too_small_for_the_streams_are_named() {
 }
 
 #[test]
-fn an_agent_that_no_host_has_is_named() {
-    let Some(nats) = NatsServer::start() else { return };
-    let _host = Host::start(&nats, "h1", "");
-    let sandbox = project("A,First,do a,maker,\n", "true\n");
-    let run = format!(
-        "run tasks.csv -y --agent goose --nats {} --place remote",
-        nats.url()
-    );
-    let run = sandbox.spawn(&mut sandbox.command(&*run));
-    wait_until("the reason", || {
-        format!("{}{}", run.stdout(), run.stderr()).contains("h1 has no goose")
-    });
-}
-
-#[test]
 fn hosts_that_do_not_fit_are_named_with_the_reasons() {
     let Some(nats) = NatsServer::start() else { return };
     let _host = Host::start(&nats, "h1", "--label gpu");
