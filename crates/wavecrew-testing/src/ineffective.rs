@@ -50,8 +50,7 @@ fn killers(trial: &Trial) -> &[TestId] {
     }
 }
 
-/// Units that run functions, and pass when these do nothing, or have any mutant that was tried. That they fail when these
-/// raise an error counts only where no mutant was tried.
+/// Units that run functions, and pass when these raise an error, do nothing, or have any mutant that was tried.
 fn units_without_kill<'u>(
     units: &'u [TestCoverage],
     trials: &Trials,
@@ -66,27 +65,16 @@ fn units_without_kill<'u>(
         };
         is(MutantKind::Raises) && is(MutantKind::Emptied)
     };
-    let controls = |wanted: MutantKind| {
-        let of_kind = trials.controls.iter().filter(move |(kind, _)| *kind == wanted);
-        of_kind.flat_map(|(_, trial)| killers(trial))
-    };
-    let killers_of_any = trials.tried.iter().flat_map(killers);
-    let killed: BTreeSet<&TestId> = killers_of_any.chain(controls(MutantKind::Emptied)).collect();
-    let needs_no_error: BTreeSet<&TestId> = controls(MutantKind::Raises).collect();
-    let has_mutant = |unit: &TestCoverage| {
-        let mut lines = unit.points.iter().filter(|point| point.kind == PointKind::Line);
-        lines.any(|point| {
-            let answers = |trial: &Trial| {
-                trial.file == point.file && trial.line == point.line && trial.fate != MutantFate::Killed
-            };
-            trials.tried.iter().any(answers)
-        })
-    };
+    let controls = trials
+        .controls
+        .iter()
+        .filter(|(kind, _)| *kind != MutantKind::Unchanged)
+        .map(|(_, trial)| trial);
+    let killed: BTreeSet<&TestId> = trials.tried.iter().chain(controls).flat_map(killers).collect();
     let mut of_file: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     let mut without = Vec::new();
     for unit in units {
-        let is_one_of = |tests: &BTreeSet<&TestId>| unit.tests.iter().any(|test| tests.contains(test));
-        if is_one_of(&killed) || (is_one_of(&needs_no_error) && !has_mutant(unit)) {
+        if unit.tests.iter().any(|test| killed.contains(test)) {
             continue;
         }
         let mut files: BTreeSet<&str> = BTreeSet::new();
@@ -146,7 +134,7 @@ mod unit_tests {
     fn trial(by: &[&str]) -> Trial {
         Trial {
             file: "a.py".to_owned(),
-            line: 2,
+            line: 1,
             what: String::new(),
             fate: if by.is_empty() {
                 MutantFate::Survived
@@ -161,8 +149,6 @@ mod unit_tests {
         let units = [
             unit("value", 2),
             unit("raises", 2),
-            unit("only runs", 2),
-            unit("only runs where no mutant is", 3),
             unit("vacuous", 2),
             unit("constant", 1),
         ];
@@ -170,20 +156,17 @@ mod unit_tests {
             tried: vec![trial(&["value"]), trial(&[])],
             controls: vec![
                 (MutantKind::Unchanged, trial(&["reads"])),
-                (
-                    MutantKind::Raises,
-                    trial(&["value", "only runs", "only runs where no mutant is"]),
-                ),
+                (MutantKind::Raises, trial(&["value"])),
                 (MutantKind::Emptied, trial(&["value", "raises"])),
             ],
             ..Trials::default()
         };
         assert_eq!(readers_of_source(&trials), BTreeSet::from([id("reads")]));
         let without = |trials: &Trials| -> Vec<String> {
-            let found = units_without_kill(&units, trials, |_| BTreeSet::from([2, 3]));
+            let found = units_without_kill(&units, trials, |_| BTreeSet::from([2]));
             found.iter().map(|unit| unit.tests[0].name.clone()).collect()
         };
-        assert_eq!(without(&trials), ["only runs", "vacuous"]);
+        assert_eq!(without(&trials), ["vacuous"]);
         // Without a result, nothing is certain.
         trials.controls.pop();
         assert_eq!(without(&trials), Vec::<String>::new());

@@ -86,7 +86,8 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         ));
         return problems;
     }
-    problems.extend(bodies(changes, word));
+    problems.extend(bodies(changes));
+    problems.extend(hollow_tests(changes));
     problems.extend(hard_coded::swallowed(changes));
     problems.extend(hard_coded::answered(changes));
     problems.extend(unplanned(changes, &effective, word));
@@ -140,7 +141,7 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
 }
 
 /// Functions of the change that are stubs, or tables of what tests expect.
-fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+fn bodies(changes: &Changes) -> Vec<Problem> {
     let test_texts: Vec<&str> = changes
         .files
         .iter()
@@ -148,7 +149,6 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         .filter_map(|change| change.after.as_deref())
         .collect();
     let (mut empty, mut stubs, mut tables, mut real) = (Vec::new(), Vec::new(), Vec::new(), false);
-    let mut ignored = Vec::new();
     for change in changes
         .files
         .iter()
@@ -175,7 +175,6 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
             });
             match &function.body {
                 BodyShape::Stub | BodyShape::Empty if overridden => {}
-                BodyShape::Empty if word.says(&function.name) => stubs.push(place),
                 BodyShape::Stub => stubs.push(place),
                 BodyShape::Empty => empty.push(place),
                 BodyShape::Constants(answers) => {
@@ -191,12 +190,7 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
                         tables.push(place);
                     }
                 }
-                BodyShape::Real => {
-                    real = true;
-                    let planned = |name: &&String| word.says(&function.name) && word.says(name);
-                    let names = function.unused.iter().filter(planned);
-                    ignored.extend(names.map(|name| format!("{name} of {place}")));
-                }
+                BodyShape::Real => real = true,
             }
         }
     }
@@ -209,13 +203,6 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     if !real && !stubs.is_empty() {
         let what = format!("every function of the change is empty: {}", listed(&stubs));
         problems.push(Problem::new(Rule::Stub, what));
-    }
-    if !ignored.is_empty() {
-        let what = format!(
-            "parameters that the plan names are not used: {}",
-            listed(&ignored)
-        );
-        problems.push(Problem::new(Rule::HardCoded, what));
     }
     if !tables.is_empty() {
         problems.push(Problem::new(
@@ -289,7 +276,7 @@ pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     })
 }
 
-pub fn has_word(text: &str, word: &str) -> bool {
+fn has_word(text: &str, word: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -116,11 +116,6 @@ impl PlanWord {
         self.text.push('\n');
     }
 
-    /// Whether the plan or the person uses this word.
-    pub fn says(&self, name: &str) -> bool {
-        super::effect::has_word(&self.text, &name.to_lowercase())
-    }
-
     /// Whether the plan or the person names this file.
     pub fn names(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
