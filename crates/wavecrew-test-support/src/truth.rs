@@ -67,7 +67,6 @@ pub fn cases() -> Vec<Case> {
         "solution",
         "table",
         "unseen",
-        "unseen3",
     ];
     suites
         .into_iter()

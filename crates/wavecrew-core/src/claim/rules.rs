@@ -125,25 +125,25 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Gaps,
         "gaps",
         Weight::Doubts,
-        "Part of a section is a placeholder or a slot such as `<name>`, or leaves its content to others or to later.",
+        "Part of a section is a placeholder or a slot such as `<name>`.",
     ),
     rule(
         Rule::Similar,
         "similar",
         Weight::Doubts,
-        "Two sections, tasks or stories are almost the same, or all requirements have the same criteria.",
+        "Two sections, tasks or stories are almost the same.",
     ),
     rule(
         Rule::Thin,
         "thin",
         Weight::Doubts,
-        "A section has fewer than four words and names nothing, its text would fit any request, or it only asks; or an architecture names nothing that can be looked up.",
+        "A section has fewer than four words and names nothing, or its text would fit any request.",
     ),
     rule(
         Rule::Vague,
         "vague",
         Weight::Doubts,
-        "A criterion, a task or a finding names nothing that can be observed; a task only investigates something; or a review without findings only praises.",
+        "A criterion, a task or a finding names nothing that can be observed; or a task only investigates something.",
     ),
     rule(
         Rule::Unrelated,
@@ -155,7 +155,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Absent,
         "absent",
         Weight::Doubts,
-        "The text refers to a line of a file that does not exist, or calls a file existing that is not there.",
+        "The text refers to a line of a file that does not exist.",
     ),
     rule(
         Rule::Unreasoned,

@@ -6,8 +6,7 @@ use crate::claim::DocumentContext;
 use crate::claim::markdown::copy_of;
 use crate::claim::rules::{Problem, Rule};
 use crate::claim::text::{
-    Gap, gap, is_english, is_nothing, names_a_place, particulars, particulars_beside, quoted, shares_word,
-    similarity, slot, without_ids, words,
+    Gap, gap, is_nothing, particulars, quoted, shares_word, similarity, slot, without_ids, words,
 };
 use crate::plan::PlanTask;
 use serde_json::Value;
@@ -28,21 +27,8 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     problems.extend(tasks(value));
     problems.extend(rules.files.iter().filter_map(|place| without_files(value, place)));
     problems.extend(count_of_files(value, rules));
-    let mut told = Vec::new();
-    texts(value, &mut told);
-    let told = told.join("\n");
     let text = value.to_string();
     let request = words(context.request);
-    if !request.is_empty()
-        && is_english(&words(&told))
-        && !names_a_place(&told)
-        && particulars_beside(&told, &request) < 2
-    {
-        problems.push(Problem::new(
-            Rule::Thin,
-            format!("says only what the request says: {}", quoted(context.request)),
-        ));
-    }
     let own = words(&text);
     if !request.is_empty()
         && context.request.is_ascii()
@@ -56,16 +42,6 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
         ));
     }
     problems
-}
-
-/// All texts in the value.
-fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-    match value {
-        Value::String(text) => found.push(text),
-        Value::Array(entries) => entries.iter().for_each(|entry| texts(entry, found)),
-        Value::Object(fields) => fields.values().for_each(|inner| texts(inner, found)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 struct Walk<'a, 'p> {

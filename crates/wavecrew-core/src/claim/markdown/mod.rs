@@ -4,8 +4,8 @@
 use super::heading::fit;
 use super::rules::{Problem, Rule};
 use super::text::{
-    Gap, admission, defers, gap, is_english, is_nothing, names_a_place, only_asks, particulars_beside,
-    quoted, shares_word, shingles, similarity, slot, word_count, words, wrong_share,
+    Gap, admission, gap, is_english, is_nothing, particulars_beside, quoted, shares_word, shingles,
+    similarity, slot, word_count, words, wrong_share,
 };
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -112,7 +112,6 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
     // A report about work describes the work itself.
     if !headings.is_empty() {
         problems.extend(unrelated(&outline, context));
-        problems.extend(without_places(&outline, headings));
     }
     problems
 }
@@ -149,7 +148,6 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
     let gaps = blocks.iter().find(|block| {
         !block.is_code
             && (gap(&block.text) == Some(Gap::Placeholder)
-                || defers(&block.text)
                 || block
                     .text
                     .split('|')
@@ -177,11 +175,6 @@ fn part_problems(blocks: &[&Block], place: &str, context: DocumentContext<'_>) -
         problems.push(Problem::new(
             Rule::Thin,
             format!("has almost no content{place}: {}", quoted(&text)),
-        ));
-    } else if only_asks(&text) {
-        problems.push(Problem::new(
-            Rule::Thin,
-            format!("asks, and does not answer{place}: {}", quoted(&text)),
         ));
     } else if has_no_content_of_its_own(&contents, &text, context) {
         problems.push(Problem::new(
@@ -291,25 +284,6 @@ fn unrelated(outline: &Outline, context: DocumentContext<'_>) -> Option<Problem>
             Rule::Unrelated,
             format!("mentions nothing from the request {request}"),
         )
-    })
-}
-
-/// Whether a document about the parts of a program names nothing that could be looked up.
-fn without_places(outline: &Outline, headings: &[String]) -> Option<Problem> {
-    let contents: Vec<&Block> = outline
-        .blocks
-        .iter()
-        .filter(|block| block.has_content())
-        .collect();
-    let text: Vec<&str> = contents.iter().map(|block| block.text.as_str()).collect();
-    let text = text.join("\n");
-    let is_bare = headings.iter().any(|wanted| fit(wanted, "Components") > 0)
-        && !contents.iter().any(|block| block.is_code)
-        && is_english(&words(&text))
-        && !names_a_place(&text);
-    is_bare.then(|| {
-        let text = "names no file, no id, no figure and no example in any section";
-        Problem::new(Rule::Thin, text)
     })
 }
 

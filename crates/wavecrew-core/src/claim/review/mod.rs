@@ -6,7 +6,7 @@ mod said;
 mod words;
 
 use super::rules::{Problem, Rule};
-use super::text::{Gap, admission, gap, is_english, names_a_place, particulars, quoted, words as words_of};
+use super::text::{Gap, admission, gap, particulars, quoted};
 use crate::team::{ReviewRules, Severity};
 use entries::Entry;
 use said::Said;
@@ -139,13 +139,8 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
             format!("states in its verdict {}", quoted(phrase)),
         ));
     }
-    let is_clean = named
-        .first()
-        .is_some_and(|word| rules.clean.iter().any(|clean| clean == word));
     let entries = match said.entries(rules) {
         Ok(entries) => entries,
-        // Words of an unknown language, without any line of a file: the verdict says what they mean.
-        Err(problem) if problem.rule == Rule::Unclear && is_clean && is_foreign(&said.text) => Vec::new(),
         Err(problem) => {
             let list = if problem.rule.refutes() {
                 &mut read.problems
@@ -169,12 +164,6 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
         }
     }
     read.doubts.extend(descriptions(&entries));
-    if entries.is_empty() && is_praise(&said) {
-        read.doubts.push(Problem::new(
-            Rule::Vague,
-            "has no findings, and names nothing that was read or run",
-        ));
-    }
     if entries.is_empty()
         && let Some(line) = words::alarm(&said.elsewhere)
     {
@@ -184,23 +173,6 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
         ));
     }
     read
-}
-
-/// Whether none of the words is one that every English text has.
-fn is_foreign(text: &str) -> bool {
-    let words = words_of(text);
-    words.len() > 3 && !is_english(&words)
-}
-
-const PRAISE: &str = " clean readable best great excellent thorough thoroughly highest carefully well perfect elegant \
-solid outstanding impressive good quality ";
-
-/// Whether a review without findings says more than that, and only what can be said of every change.
-fn is_praise(said: &Said) -> bool {
-    let text = format!("{}\n{}\n{}", said.verdict, said.text, said.elsewhere);
-    let words = words_of(&text);
-    let praise = words.iter().filter(|word| PRAISE.contains(&format!(" {word} ")));
-    praise.count() > 1 && is_english(&words) && !names_a_place(&text) && particulars(&text) < 2
 }
 
 /// Findings without a description, or all with the same one.

@@ -192,36 +192,19 @@ const MORE: [&str; 16] = [
     "aber", "jedoch", "但", "pero", "mais",
 ];
 
-/// Whether the text only states that there are no findings: its first line does, and the others do too, or, after a finished
-/// sentence, name what was read.
+/// Whether there are lines, and each only states that there are no findings.
 pub(super) fn states_no_findings(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()。`".contains(c);
-    let mut lines = text
-        .lines()
-        .map(|line| line.trim_matches(mark).to_lowercase())
-        .filter(|line| !line.is_empty())
-        .peekable();
-    if lines.peek().is_none() {
-        // Only punctuation: a dash means none.
-        return !text.trim().is_empty();
-    }
-    let states_it = |line: &String| {
-        let bare = FOUND.iter().find_map(|end| line.strip_suffix(end));
-        NOTHING.contains(&bare.unwrap_or(line))
-            || line.starts_with("none in ")
-            || IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase))
-    };
-    let begins = text.lines().map(str::trim).find(|line| !line.is_empty());
-    let is_sentence = begins.is_some_and(|line| line.ends_with(['.', '!', '。']));
-    let may_go_on = is_sentence && place(text).is_some();
-    lines
-        .next()
-        .is_some_and(|first| states_it(&first) && !objects(&first))
-        && lines.all(|line| (may_go_on || states_it(&line)) && !objects(&line))
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+    lines.peek().is_some()
+        && lines.all(|line| {
+            let words = line.trim_matches(mark).to_lowercase();
+            let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
+            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || is_other_wording(&words)
+        })
 }
 
-/// A review may name a file that it has read; a named line means a finding.
-fn objects(line: &str) -> bool {
+fn is_other_wording(line: &str) -> bool {
     let has = |word: &&str| {
         if word.is_ascii() {
             line.split(|c: char| !c.is_alphanumeric()).any(|own| own == *word)
@@ -229,7 +212,10 @@ fn objects(line: &str) -> bool {
             line.contains(*word)
         }
     };
-    MORE.iter().any(has) || place(line).is_some_and(|(_, at)| !at.is_empty())
+    // A review may name a file that it has read; a named line means a finding.
+    (IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase)) || line.starts_with("none in "))
+        && !MORE.iter().any(has)
+        && place(line).is_none_or(|(_, at)| at.is_empty())
 }
 
 /// A file, and a line of it, that a text names: `app/a.py:12`.

@@ -7,7 +7,7 @@ use super::{REQUIREMENT, listed, twice};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
-use crate::claim::text::{Gap, defers, gap, word_count, words};
+use crate::claim::text::{Gap, gap, word_count};
 
 /// `MoSCoW`, and other words for the same.
 const PRIORITIES: [(&str, &str); 26] = [
@@ -93,16 +93,10 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             line.split(['.', '|', '\n'])
                 .any(|part| gap(part) == Some(Gap::Placeholder))
         });
-        (said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())) || defers(&item.text)
+        said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
-    let told: Vec<Vec<String>> = items
-        .iter()
-        .filter_map(of_item)
-        .map(|told| words(&told))
-        .collect();
-    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
     let unwanted = ids(&|item| priority(item) == Some("Won't"));
     let all_unwanted = unwanted.len() == items.len();
     [
@@ -133,12 +127,6 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&|item| priority(item).is_none()),
         ),
         alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
-        all_alike.then(|| {
-            Problem::new(
-                Rule::Similar,
-                "has the same acceptance criteria for all requirements",
-            )
-        }),
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,

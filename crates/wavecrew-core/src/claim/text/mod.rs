@@ -7,10 +7,10 @@ mod particular;
 mod words;
 
 pub(super) use figures::wrong_share;
+pub(super) use filler::is_nothing;
 pub(crate) use filler::{Gap, admission, gap, hands_over, slot};
-pub(super) use filler::{defers, is_nothing};
-pub(crate) use particular::{evades, particulars, particulars_beside, without_ids};
-pub(super) use particular::{is_english, names_a_place, only_asks, shares_word};
+pub(super) use particular::{is_english, shares_word};
+pub(crate) use particular::{particulars, particulars_beside, without_ids};
 pub(crate) use words::words;
 pub(super) use words::{shingles, similarity, word_count};
 

@@ -10,9 +10,6 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::{Content, Team};
 
-/// Within how many words a file belongs to the word `existing`.
-const NEAR: usize = 8;
-
 /// Checks documents that are complete by themselves.
 pub(super) fn check(
     sources: &Sources<'_>,
@@ -23,7 +20,6 @@ pub(super) fn check(
     reported: &[(String, String)],
     findings: &mut ClaimCheck,
 ) {
-    let delivered = super::owed_files::delivered(sources.session, debts);
     for debt in &debts.by_worker {
         let name = debt.pattern.as_str();
         let text = |path: &str| std::fs::read_to_string(sources.session.join(path)).ok();
@@ -43,21 +39,16 @@ pub(super) fn check(
             | Content::Any
             | Content::TestFile => None,
         };
-        for problem in problems.unwrap_or_default() {
+        let is_specification = match &debt.owed.content {
+            Content::Markdown { headings } => !headings.is_empty(),
+            Content::Requirements { .. } | Content::Epics { .. } => true,
+            Content::Review(_) | Content::Json { .. } | Content::Any | Content::TestFile => false,
+        };
+        let absent = text(name)
+            .filter(|_| is_specification)
+            .and_then(|text| absent_line(sources, &text));
+        for problem in problems.unwrap_or_default().into_iter().chain(absent) {
             findings.add(&quoted_path(name), &problem);
-        }
-        for path in delivered.iter().filter(|path| debt.pattern.matches(path)) {
-            let absent = text(path).and_then(|text| match &debt.owed.content {
-                Content::Markdown { headings } if headings.is_empty() => None,
-                Content::Markdown { .. } | Content::Requirements { .. } | Content::Epics { .. } => {
-                    absent_line(sources, &text).or_else(|| absent_file(sources, &text))
-                }
-                Content::Json { .. } => absent_file(sources, &text),
-                Content::Review(_) | Content::Any | Content::TestFile => None,
-            });
-            if let Some(problem) = absent {
-                findings.add(&quoted_path(path), &problem);
-            }
         }
     }
 }
@@ -89,29 +80,6 @@ fn absent_line(sources: &Sources<'_>, text: &str) -> Option<Problem> {
             quoted_path(&file)
         ),
     ))
-}
-
-/// A file that a text calls existing, and that is not there.
-fn absent_file(sources: &Sources<'_>, text: &str) -> Option<Problem> {
-    let is_path = |word: &&str| {
-        let (stem, ending) = word.rsplit_once('.').unwrap_or_default();
-        stem.contains('/')
-            && !stem.contains("//")
-            && (1..=4).contains(&ending.len())
-            && ending.bytes().all(|b| b.is_ascii_alphanumeric())
-    };
-    let said: Vec<&str> = text
-        .split(|c: char| c.is_whitespace() || "`\"()[],;".contains(c))
-        .map(|word| word.trim_matches(['.', ':']))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let after = (0..said.len()).filter(|&at| said[at].eq_ignore_ascii_case("existing"));
-    let file = after
-        .filter_map(|at| said[at..].iter().take(NEAR).copied().find(is_path))
-        .find(|file| sources.lines(Path::new(file.trim_start_matches('/'))).is_none())?;
-    let file = quoted_path(file);
-    let text = format!("calls {file} existing, and there is no such file");
-    Some(Problem::new(Rule::Absent, text))
 }
 
 /// Where the requirements of the team lie.
