@@ -25,7 +25,7 @@ const STEPS: [&str; 9] = [
 ];
 
 /// A process that reaches a closed gate reports it, and waits there until it is killed. Tests are run when
-/// the generator's work is looked at, too: only runs for the executor's row are held as measurements.
+/// the check of the generator's work also runs tests: only runs for the executor's row count as measurements.
 const GATE: &str = r#"
 import pathlib, time
 
