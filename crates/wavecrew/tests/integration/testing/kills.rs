@@ -24,8 +24,8 @@ const STEPS: [&str; 9] = [
     "TESTANA-001",
 ];
 
-/// A process that reaches a closed gate reports it, and waits there until it is killed. Tests are run when
-/// the check of the generator's work also runs tests: only runs for the executor's row count as measurements.
+/// A process that reaches a closed gate reports it, and waits there until it is killed. The check
+/// of the generator's work runs tests too: the gate holds only the runs for the executor's row.
 const GATE: &str = r#"
 import pathlib, time
 
