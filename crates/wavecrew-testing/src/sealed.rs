@@ -78,6 +78,8 @@ fn first_record(place: &Place, session: &Path) -> io::Result<Record> {
         session: session.to_owned(),
         ..Record::default()
     };
+    // Before the copies: another run that cleans up at this moment sees whose folder this is.
+    place.write(&record)?;
     for fact in facts(session, &record) {
         add(place, &mut record, session, &fact)?;
     }
@@ -210,12 +212,12 @@ fn fingerprint(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Removes the records of sessions that are gone.
+/// Removes the records of sessions that are gone. A folder without a record stays: another run may be about to write it.
 fn remove_stale_records(place: &Place) {
     let entries = place.0.parent().and_then(|all| fs::read_dir(all).ok());
     for entry in entries.into_iter().flatten().flatten() {
         let other = Place(entry.path());
-        if other.record().is_none_or(|record| !record.session.exists()) {
+        if other.record().is_some_and(|record| !record.session.exists()) {
             // A record that cannot be removed does no harm.
             let _ = fs::remove_dir_all(other.0);
         }
@@ -239,6 +241,24 @@ mod unit_tests {
         write(&session, &session.join("scope.json"), b"new").unwrap();
         assert!(restore_changed(&session).unwrap().is_empty());
         assert!(!session.join("results/run-L1.json").exists());
+    }
+
+    #[test]
+    fn only_the_records_of_sessions_that_are_gone_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| Place(folder.path().join("sealed").join(name));
+        let of = |session: &str| Record {
+            session: folder.path().join(session),
+            ..Record::default()
+        };
+        place("gone").write(&of("gone")).unwrap();
+        place("here").write(&of("")).unwrap();
+        // Another run has created its folder, and writes the record next.
+        fs::create_dir_all(place("beginning").0.join("last")).unwrap();
+        remove_stale_records(&place("own"));
+        assert!(!place("gone").0.exists());
+        assert!(place("here").0.exists());
+        assert!(place("beginning").0.join("last").exists());
     }
 
     #[test]
