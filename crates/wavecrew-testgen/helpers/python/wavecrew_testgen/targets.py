@@ -2,11 +2,12 @@
 import ast
 import enum
 import inspect
+import sys
 import types
 import typing
 import unittest
 
-from . import type_hints, usage
+from . import annotations, type_hints, usage
 from .cases import OPERATORS, REFLECTED, UNARY, arguments, method_call
 from .stubs import Stubs
 from .type_hints import ANY
@@ -81,27 +82,12 @@ def hints_of(function, module):
         return typing.get_type_hints(function)
     except Exception:
         pass
+    home = sys.modules.get(getattr(function, "__module__", None), module)
     found = {}
     for name, annotation in getattr(function, "__annotations__", {}).items():
-        if isinstance(annotation, str):
-            scope = {"typing": typing, "Optional": typing.Optional, "Union": typing.Union, "List": typing.List,
-                     "Dict": typing.Dict}
-            scope.update(vars(module))
-            import datetime
-
-            scope.setdefault("dt", datetime)
-            parts = [part.strip() for part in annotation.split("|")] if "[" not in annotation else [annotation]
-            resolved = []
-            for part in parts:
-                try:
-                    resolved.append(eval(part, scope))
-                except Exception:
-                    continue
-            if resolved:
-                resolved = [type(None) if part is None else part for part in resolved]
-                found[name] = typing.Union[tuple(resolved)] if len(resolved) > 1 else resolved[0]
-        else:
-            found[name] = annotation
+        kind = annotations.resolved(annotation, home) if isinstance(annotation, str) else annotation
+        if kind is not None or annotation is None:
+            found[name] = kind
     return found
 
 
