@@ -148,3 +148,18 @@ def test_a_key_made_from_the_argument_of_a_constructor_is_the_callers(generate):
         "class Document:\n    def __init__(self, version: Version):\n        self.version = version\n"
         "    def section(self, name: str) -> str:\n        return SECTIONS[self.version.major] + name\n")
     assert outcome["defects"] == []
+
+
+@pytest.mark.parametrize(("passed_on", "defects"), [("", 0), ("from ._tools import spin\n", 1)])
+def test_only_what_a_package_offers_its_users_can_be_a_defect(generate, tmp_path, passed_on, defects):
+    package = tmp_path / "project" / "pack"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(passed_on)
+    source = "def spin(n: int) -> int:\n    while n > 10:\n        pass\n    return n\n"
+    outcome, _ = generate(source, name="pack/_tools", budget=2.0)
+    assert [found["kind"] for found in outcome["defects"]] == ["does not end"] * defects
+
+
+def test_the_null_device_is_no_file(generate):
+    outcome, text = generate("import os\nwith open(os.devnull, 'w') as null:\n    null.write('x')\n\n\ndef double(n: int) -> int:\n    return n * 2\n")
+    assert "double" in text and not any("writes files" in left["why"] for left in outcome.get("left_out", []))

@@ -58,6 +58,7 @@ class Target:
         self.function = function
         self.parameters = parameters
         self.public = public
+        self.offered = public  # to users of the package
         self.lines = (0, 0)
         self.manages_context = False
         self.is_read_only = how == "property" or name in DUNDERS - CHANGING_DUNDERS
@@ -169,6 +170,7 @@ class Analysis:
         if parameters is None:
             return
         target = Target(key, name, owner, how, function, parameters, public)
+        target.offered = public and _is_offered(qualified_name.partition(".")[0], self.module)
         target.qualified_name = qualified_name
         if node is not None:
             target.lines = (node.lineno, node.end_lineno or node.lineno)
@@ -269,6 +271,16 @@ class Analysis:
             parameter.name, style, required, sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0]))),
             parameter.default, bool(use and use.checked), documented,
         )
+
+
+def _is_offered(name, module):
+    """Whether users of the package can be meant to use something: its module is public, or a package passes it on."""
+    parts = module.__name__.split(".")
+    if not any(part.startswith("_") and not part.endswith("__") for part in parts):
+        return True
+    value = getattr(module, name, None)
+    packages = [".".join(parts[:end]) for end in range(1, len(parts))]
+    return any(getattr(sys.modules.get(package), name, None) is value for package in packages)
 
 
 def _called(call):
