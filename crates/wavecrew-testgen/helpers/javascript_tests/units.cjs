@@ -228,3 +228,20 @@ describe('cart', function () {
   const { copies } = copiesOf('test.js', script, script.replace('3', '2'), 'vitest');
   assert.ok(copies[0].text.includes('f(2), 3') && !copies[0].text.includes('f(1)'));
 });
+
+test('an object with functions is observed by its members', () => {
+  const { observe } = part('observe');
+  assert.equal(observe({ all: new Map(), on() {}, 'a-b': 1 }).text, "{ all: new Map([]), on: expect.any(Function), 'a-b': 1 }");
+  assert.equal(observe({ on() {}, other: Symbol('x') }), null);
+  assert.equal(observe(new (class Box { constructor() { this.size = 1; this.none = undefined; } })()).text, '{ size: 1 }');
+});
+
+test('an error of the engine about wrong types is misuse, unless the code throws it', () => {
+  const { isMisuse } = part('defects');
+  const call = { target: { params: [{}], steps: [] }, args: ['0'], steps: [] };
+  const outcome = { result: { kind: 'throws', name: 'TypeError', message: 'listener is not a function' }, steps: [] };
+  const search = (text) => ({ plan: { texts: [text] } });
+  assert.ok(isMisuse(search('listener()'), call, outcome));
+  assert.ok(!isMisuse(search("throw new TypeError(name + ' is not a function')"), call, outcome));
+  assert.ok(!isMisuse(search(''), call, { ...outcome, result: { ...outcome.result, message: 'no such unit' } }));
+});

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use wavecrew_measure::report::json;
 use wavecrew_syntax::{Grammar, outline};
 
 use crate::helper_files::{SourceFiles, source_files, unpack};
@@ -278,7 +279,7 @@ impl Search<'_> {
         )?;
         let result = fs::read(&out)
             .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            .and_then(|bytes| json::from_slice(&bytes).ok());
         if let Some(result) = result {
             return Ok(Ok(result));
         }
@@ -286,7 +287,7 @@ impl Search<'_> {
         let last_call: Option<LastCall> = trace
             .lines()
             .next()
-            .and_then(|line| serde_json::from_str(line).ok());
+            .and_then(|line| json::from_slice(line.as_bytes()).ok());
         Ok(Err(match (ran.end, last_call) {
             (RunEnd::Hung, Some(call)) => SearchFailure::CallHung(call),
             (RunEnd::Hung, None) => SearchFailure::LoadHung,

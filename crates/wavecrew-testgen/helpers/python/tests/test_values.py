@@ -254,3 +254,9 @@ def test_a_message_is_matched_exactly():
 def test_constants_exclude_docstrings():
     tree = ast.parse('def f():\n    "documentation"\n    return "value", 3')
     assert constants(tree) == ["value", 3]
+
+
+def test_numbers_of_a_class_of_the_project_are_compared_as_numbers(generate):
+    _, text = generate(
+        "class Cents(int):\n    @property\n    def sign(self):\n        return 1\n\n\ndef cents(euros: int) -> Cents:\n    return Cents(euros * 100)\n")
+    assert re.search(r"assert cents\(\d+\) == \d+00\n", text)

@@ -84,6 +84,10 @@ class Facts:
             return repr(value)
         if isinstance(value, str) and kind.__eq__ is str.__eq__:
             return self._plain(str.__str__(value))
+        if isinstance(value, int) and kind.__eq__ is int.__eq__:
+            return self._plain(int(value))
+        if isinstance(value, float) and kind.__eq__ is float.__eq__:
+            return self._float(float(value))
         if isinstance(value, dict) and kind.__eq__ is dict.__eq__:
             return self._container(dict(value), dict, depth)
         if isinstance(value, list) and kind.__eq__ is list.__eq__:
