@@ -2,18 +2,13 @@
 'use strict';
 
 const { constructionText, stepText } = require('./cases.cjs');
-const { quote } = require('./literals.cjs');
+const { quote, quotedTitle } = require('./literals.cjs');
 
 const MAX_TITLE = 90;
 
 function shortened(text) {
   const line = text.replace(/\s+/g, ' ');
   return line.length <= MAX_TITLE ? line : `${line.slice(0, MAX_TITLE - 1)}…`;
-}
-
-// Uses the quotes that need the fewest escapes.
-function quotedTitle(text) {
-  return text.includes("'") && !text.includes('"') ? JSON.stringify(text) : quote(text);
 }
 
 // Source text without the module in front of its exports.

@@ -282,6 +282,7 @@ class Selection {
     }
     for (const { call, outcome: newOutcome, reached } of await search.runTraced(others)) {
       if (!newOutcome || !newOutcome.result || newOutcome.result.kind !== outcome.result.kind || newOutcome.result.name !== outcome.result.name) continue;
+      if (call.sameResult && JSON.stringify(newOutcome.result) !== JSON.stringify(outcome.result)) continue;
       if (needed === null ? reached.path !== path : needed.some((branch) => !reached.branches.includes(branch))) continue;
       const made = { ...found, ...call, outcome: newOutcome, reached, path: reached.path, testText: undefined };
       if (this.kept.some((one) => one !== found && callText(one) === callText(made))) continue;

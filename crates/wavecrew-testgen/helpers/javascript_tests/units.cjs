@@ -245,3 +245,22 @@ test('an error of the engine about wrong types is misuse, unless the code throws
   assert.ok(!isMisuse(search("throw new TypeError(name + ' is not a function')"), call, outcome));
   assert.ok(!isMisuse(search(''), call, { ...outcome, result: { ...outcome.result, message: 'no such unit' } }));
 });
+
+test('texts are quoted with as few escapes as possible', () => {
+  const { quote, quotedTitle } = part('literals');
+  assert.equal(quote("it's"), '"it\'s"');
+  assert.equal(quote('a "b"'), "'a \"b\"'");
+  assert.equal(quote('\'"\n'), "'\\'\"\\n'");
+  assert.equal(quotedTitle('\'a "b"\' returns `c`'), "'\\'a \"b\"\\' returns `c`'");
+  assert.equal(quotedTitle('f(\'a "b"\')'), '`f(\'a "b"\')`');
+  for (const text of ["it's", 'a "b"', '\'"`${x}\\', '\n\u2028']) assert.equal(evaluate([quote(text)])[0], text);
+  for (const text of ['\'a\' "b" \\n', '\'"`${x}\\', '\'"${x}']) assert.equal(evaluate([quotedTitle(text)])[0], text);
+});
+
+test('arguments that change nothing are removed', () => {
+  const { CallGenerator } = part('cases');
+  const target = { kind: 'function', name: 'f', params: [{ sure: true }, { sure: false }], steps: [], factories: [] };
+  const simpler = [...new CallGenerator(seededRandom(1), {}, [target]).simplerCalls({ target, args: ["'a'", '{}'], steps: [] }, evaluate)];
+  assert.deepEqual(simpler[0].args, ["'a'"]);
+  assert.equal(simpler[0].sameResult, true);
+});
