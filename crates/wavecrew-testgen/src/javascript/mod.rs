@@ -299,8 +299,20 @@ impl Search<'_> {
                 call,
                 cause: CrashCause::Other,
             },
-            (RunEnd::Exited | RunEnd::OutOfMemory, None) => SearchFailure::NotLoaded(ran.message),
+            (RunEnd::Exited | RunEnd::OutOfMemory, None) => {
+                SearchFailure::NotLoaded(self.explained(&ran.message))
+            }
         }))
+    }
+
+    /// An error of loading with paths below the root, and with the command that would fix it.
+    fn explained(&self, error: &str) -> String {
+        let Request { root, framework, .. } = self.request;
+        let shown = error.replace(&format!("{}/", root.display()), "");
+        match framework.fix_for(error, root) {
+            Some(fix) => format!("{shown} (fix: {fix})"),
+            None => shown,
+        }
     }
 
     /// The request to the helper: the outline of the module, and what to do with it.
