@@ -163,3 +163,11 @@ def test_only_what_a_package_offers_its_users_can_be_a_defect(generate, tmp_path
 def test_the_null_device_is_no_file(generate):
     outcome, text = generate("import os\nwith open(os.devnull, 'w') as null:\n    null.write('x')\n\n\ndef double(n: int) -> int:\n    return n * 2\n")
     assert "double" in text and not any("writes files" in left["why"] for left in outcome.get("left_out", []))
+
+
+@pytest.mark.parametrize(("parameter", "defects"), [("text", 0), ("text: list", 1)])
+def test_a_container_for_a_parameter_of_unknown_kind_is_no_evidence(generate, parameter, defects):
+    outcome, _ = generate(
+        "def skip(%s, at):\n    while True:\n        part = text[at:at + 1]\n        if part == '\\n' or part == '':\n            return at\n        at += 1\n" % parameter,
+        budget=2.0)
+    assert len([found for found in outcome["defects"] if found["kind"] == "does not end"]) == defects
