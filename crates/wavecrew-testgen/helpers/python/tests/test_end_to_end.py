@@ -345,3 +345,11 @@ def test_membership_is_asserted_as_a_person_writes_it(generate):
         "    def __contains__(self, item: str) -> bool:\n        if item in self.items:\n            return True\n        return False\n")
     assert re.search(r"assert '?\"?\w*\"?'? in bag\n", text) and re.search(r"assert .* not in bag\n", text)
     assert " is True" not in text
+
+
+def test_arithmetic_needs_no_brackets_in_an_assertion(generate):
+    _, text = generate(
+        "class Text(str):\n    def __add__(self, other: str) -> 'Text':\n        return Text(str(self) + other.upper())\n"
+        "    def __gt__(self, other: str) -> bool:\n        return len(self) > len(other)\n")
+    assert re.search(r"assert \w+ \+ \"\w*\" == \"\w*\"\n", text)
+    assert re.search(r"assert \(\w+ > \"\w*\"\) is (True|False)\n", text)

@@ -232,7 +232,8 @@ class Writer:
         if own == [("{}", "is", "None")] and (rest and not entry.target["returns_value"] or not _is_expression(call)):
             lines.append(call)  # its effects are asserted instead
         elif len(own) == 1:
-            lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
+            whole = own[0][0] == "{}" and own[0][1] in ("==", "is") and _is_arithmetic(call)
+            lines.append(self._assertion(call if whole else own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
             name = "result"
             if entry.target["how"] == "class":
@@ -361,6 +362,12 @@ def _contains(place):
     text = place.encode()
     sides = (tree.left, tree.comparators[0])
     return tuple(_bracket(text[side.col_offset:side.end_col_offset].decode()) for side in sides)
+
+
+def _is_arithmetic(call):
+    """Whether operators of a call come before a comparison, so that it needs no brackets."""
+    tree = ast.parse(call, mode="eval").body
+    return isinstance(tree, ast.BinOp) or isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not)
 
 
 def _bracket(call):
