@@ -71,7 +71,7 @@ function testBody(found, search) {
     if (line === null) return null;
     lines.push(line);
     outcome.effects.forEach(({ index, text }) => lines.push(`expect(given${index === 0 ? '' : index + 1}).toEqual(${text});`));
-    const what = result.kind === 'value' || result.kind === 'items' ? shortened(result.text) : `a ${result.kind === 'type' ? 'function' : 'instance of its class'}`;
+    const what = { instance: 'an instance of its class', type: 'a function' }[result.kind] || shortened(result.text);
     return { lines, isAsync: outcome.async, title: `${shortened(list(found.args)) || 'no argument'} returns ${what}` };
   }
   const name = withoutSubject(target.expression, search);
