@@ -3,6 +3,7 @@ import ast
 import collections.abc
 import datetime
 import importlib
+import sys
 import typing
 
 _scopes = {}
@@ -83,12 +84,21 @@ def _names_for_type_checkers(module):
 def _imported(statement, module):
     package = module.__package__ or module.__name__.rpartition(".")[0]
     for alias in statement.names:
+        name = alias.name
+        if isinstance(statement, ast.ImportFrom):
+            name = "." * statement.level + (statement.module or "")
+        elif not alias.asname:
+            name = name.partition(".")[0]
+        if not _loads_quickly(name, package):
+            continue
         try:
-            if isinstance(statement, ast.Import):
-                home = importlib.import_module(alias.name)
-                yield alias.asname or alias.name.split(".")[0], home if alias.asname else importlib.import_module(alias.name.split(".")[0])
-                continue
-            home = importlib.import_module("." * statement.level + (statement.module or ""), package)
-            yield alias.asname or alias.name, getattr(home, alias.name)
+            home = importlib.import_module(name, package)
+            yield alias.asname or alias.name.partition(".")[0], getattr(home, alias.name) if isinstance(statement, ast.ImportFrom) else home
         except Exception:  # what a type checker needs is often not installed
             continue
+
+
+def _loads_quickly(name, package):
+    """Whether a module is loaded already, or belongs to the package or the standard library."""
+    top = name.partition(".")[0]
+    return name in sys.modules or top in ("", package.partition(".")[0]) or top in getattr(sys, "stdlib_module_names", ())
