@@ -158,7 +158,7 @@ impl SessionError {
             Self::UnknownField { known, .. } if known.is_empty() => "this team shares no state".into(),
             Self::UnknownField { known, .. } => format!("known fields: {}", known.join(", ")),
             Self::NotCoordinator { .. } => {
-                "workers send messages only to the coordinator: omit the receiver".into()
+                "workers send messages only to the coordinator: omit the recipient".into()
             }
             Self::UnclaimedReport { .. } => {
                 "take that report into the journal before starting the attempt again".into()

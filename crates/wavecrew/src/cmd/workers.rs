@@ -50,7 +50,7 @@ impl Args {
         }
         if hosts.is_empty() {
             global.note(&format!(
-                "No workers serve project {project}. Start one with `wavecrew worker --nats URL`."
+                "No hosts serve project {project}. Start one with `wavecrew worker --nats URL`."
             ));
             return Ok(Exit::Done);
         }
