@@ -134,7 +134,7 @@ fn introduction(settings: &HostSettings) -> String {
     };
     let slots = count(settings.slots as usize, "slot");
     format!(
-        "Worker {} serves project {} with {slots}: {agents}",
+        "Host {} serves project {} with {slots}: {agents}",
         settings.name, settings.project
     )
 }
