@@ -41,7 +41,7 @@ fn compared(old: &Path, new: &Path, file: &str, first: u32) -> ComparedModule {
         suite: Vec::new(),
     };
     let time = ModuleTime {
-        budget: Duration::from_secs(3),
+        budget: Duration::from_secs(30),
         until: Instant::now() + Duration::from_mins(2),
     };
     compare(&versions, Path::new(file), time, &mut |_| true).unwrap()
