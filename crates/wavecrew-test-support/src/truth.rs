@@ -67,6 +67,7 @@ pub fn cases() -> Vec<Case> {
         "solution",
         "table",
         "unseen",
+        "unseen3",
     ];
     suites
         .into_iter()

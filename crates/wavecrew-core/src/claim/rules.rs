@@ -125,25 +125,25 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Gaps,
         "gaps",
         Weight::Doubts,
-        "Part of a section is a placeholder or a slot such as `<name>`.",
+        "Part of a section is a placeholder or a slot such as `<name>`, or leaves its content to others or to later.",
     ),
     rule(
         Rule::Similar,
         "similar",
         Weight::Doubts,
-        "Two sections, tasks or stories are almost the same.",
+        "Two sections, tasks or stories are almost the same, or all requirements have the same criteria.",
     ),
     rule(
         Rule::Thin,
         "thin",
         Weight::Doubts,
-        "A section has fewer than four words and names nothing, or its text would fit any request.",
+        "A section has fewer than four words and names nothing, its text would fit any request, or it only asks; or an architecture names nothing that can be looked up.",
     ),
     rule(
         Rule::Vague,
         "vague",
         Weight::Doubts,
-        "A criterion, a task or a finding names nothing that can be observed; or a task only investigates something.",
+        "A criterion, a task or a finding names nothing that can be observed; a task only investigates something; or a review without findings only praises.",
     ),
     rule(
         Rule::Unrelated,
@@ -155,7 +155,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Absent,
         "absent",
         Weight::Doubts,
-        "The text refers to a line of a file that does not exist.",
+        "The text refers to a line of a file that does not exist, or calls a file existing that is not there.",
     ),
     rule(
         Rule::Unreasoned,
@@ -233,7 +233,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only what its tests expect, is a stub among other functions, hides every error, or uses attributes that only mocks have; or no new test of a file can fail.",
+        "A function returns only what its tests expect, is a stub among other functions, hides every error, does not use a parameter that the plan names, or uses attributes that only mocks have; or no new test of a file can fail, or no test fails when the functions in new files do nothing.",
     ),
     rule(
         Rule::Rewritten,
@@ -251,7 +251,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Steered,
         "steered",
         Weight::Doubts,
-        "Code changes the test framework, names a test, or detects what runs it.",
+        "Code changes the test framework, imports or names a test, or detects what runs it.",
     ),
     rule(
         Rule::Foreign,

@@ -6,7 +6,8 @@ use crate::claim::DocumentContext;
 use crate::claim::markdown::copy_of;
 use crate::claim::rules::{Problem, Rule};
 use crate::claim::text::{
-    Gap, gap, is_nothing, particulars, quoted, shares_word, similarity, slot, without_ids, words,
+    Gap, gap, is_english, is_nothing, names_a_place, particulars, particulars_beside, particulars_without,
+    quoted, shares_word, similarity, slot, without_ids, words,
 };
 use crate::plan::PlanTask;
 use serde_json::Value;
@@ -27,8 +28,21 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     problems.extend(tasks(value));
     problems.extend(rules.files.iter().filter_map(|place| without_files(value, place)));
     problems.extend(count_of_files(value, rules));
+    let mut told = Vec::new();
+    texts(value, &mut told);
+    let told = told.join("\n");
     let text = value.to_string();
     let request = words(context.request);
+    if !request.is_empty()
+        && is_english(&words(&told))
+        && !names_a_place(&told)
+        && particulars_beside(&told, &request) < 2
+    {
+        problems.push(Problem::new(
+            Rule::Thin,
+            format!("says only what the request says: {}", quoted(context.request)),
+        ));
+    }
     let own = words(&text);
     if !request.is_empty()
         && context.request.is_ascii()
@@ -43,6 +57,19 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     }
     problems
 }
+
+/// All texts in the value.
+fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(entries) => entries.iter().for_each(|entry| texts(entry, found)),
+        Value::Object(fields) => fields.values().for_each(|inner| texts(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Words for the order of tasks.
+const OF_ORDER: &str = " continue continuing remaining rest order previous next ";
 
 struct Walk<'a, 'p> {
     context: DocumentContext<'a>,
@@ -100,7 +127,7 @@ impl Walk<'_, '_> {
         let is_criterion = key.contains("criteria") || key.contains("acceptance");
         if is_about_work && !own.is_empty() && own == words(self.context.request) {
             add(Rule::Thin, "repeats the request");
-        } else if (is_about_work && particulars(text) == 0)
+        } else if (is_about_work && particulars_without(text, OF_ORDER) == 0)
             || (is_criterion && particulars(&without_ids(text)) == 0)
         {
             add(Rule::Vague, "names nothing specific");
