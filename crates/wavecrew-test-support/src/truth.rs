@@ -68,6 +68,7 @@ pub fn cases() -> Vec<Case> {
         "table",
         "unseen",
         "unseen3",
+        "further",
     ];
     suites
         .into_iter()

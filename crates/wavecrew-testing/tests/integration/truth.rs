@@ -18,7 +18,7 @@ use wavecrew_testing::rounds;
 use wavecrew_testing::scope::MutationEffort;
 
 /// How many of each framework run at default depth.
-const SAMPLE: [(&str, usize); 10] = [
+const SAMPLE: [(&str, usize); 12] = [
     ("pytest", 3),
     ("vitest", 1),
     ("jest", 1),
@@ -29,6 +29,8 @@ const SAMPLE: [(&str, usize); 10] = [
     ("unseen3", 1),
     ("unseen3 vitest", 1),
     ("unseen3 jest", 1),
+    ("further", 1),
+    ("further vitest", 1),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
