@@ -125,7 +125,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Gaps,
         "gaps",
         Weight::Doubts,
-        "Part of a section is a placeholder or a slot such as `<name>`, or leaves its content to others or to later.",
+        "Part of a section is a placeholder or a slot such as `<name>`; or a whole section, or most requirements, leave their content to later.",
     ),
     rule(
         Rule::Similar,
@@ -137,13 +137,13 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::Thin,
         "thin",
         Weight::Doubts,
-        "A section has fewer than four words and names nothing, its text would fit any request, or it only asks; or an architecture names nothing that can be looked up.",
+        "A section has fewer than four words and names nothing, or its text would fit any request; two sections only ask; or an architecture has only phrases that fit every program.",
     ),
     rule(
         Rule::Vague,
         "vague",
         Weight::Doubts,
-        "A criterion, a task or a finding names nothing that can be observed; a task only investigates something; or a review without findings only praises.",
+        "A criterion, a task or all findings name nothing that can be observed; a task only investigates something; nothing could miss the goals; or a review without findings only praises.",
     ),
     rule(
         Rule::Unrelated,
@@ -233,7 +233,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only what its tests expect, is a stub among other functions, hides every error, does not use a parameter that the plan names, or uses attributes that only mocks have; or no new test of a file can fail, or no test fails when the functions in new files do nothing.",
+        "A function returns only what its tests expect, is a stub among other functions, hides every error, does not use a parameter that the plan gives it, or uses attributes that only mocks have; or no new test of a file can fail, or no test fails when the functions in the new files that tests name do nothing.",
     ),
     rule(
         Rule::Rewritten,
