@@ -35,8 +35,8 @@ pub fn answered(changes: &Changes, word: &PlanWord) -> Option<Problem> {
                 line.split_once("] =")
                     .is_some_and(|(_, rest)| !rest.starts_with('='))
             });
-        let templates = if data.iter().any(|name| after.contains(name)) {
-            TEMPLATES.as_slice()
+        let templates: &[&str] = if data.iter().any(|name| after.contains(name)) {
+            &TEMPLATES
         } else {
             &[]
         };
