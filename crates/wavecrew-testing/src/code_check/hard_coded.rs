@@ -110,6 +110,39 @@ fn asked(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
+/// Attributes that nothing defines, in new code that hides every error: the code always takes the way of the error.
+pub fn hidden_absent(changes: &Changes, folder: &Path) -> Option<Problem> {
+    const BROAD: [&str; 5] = [
+        "except:",
+        "except Exception",
+        "except BaseException",
+        "catch (",
+        "catch {",
+    ];
+    let mut found = Vec::new();
+    for change in of_kind(changes, FileKind::Source) {
+        let (before, after) = change.texts();
+        let hides = after
+            .lines()
+            .any(|line| BROAD.iter().any(|broad| line.contains(broad)) && !before.contains(line.trim()));
+        for (object, name) in asked(after).into_iter().filter(|_| hides) {
+            let is_defined = [format!("def {name}"), format!(".{name} =")];
+            let is_new = !before.contains(name) && !is_defined.iter().any(|text| after.contains(text));
+            if is_new && is_plain_class(folder, object) && is_only_here(folder, &change.path, object, name) {
+                found.push(format!("{object}.{name} ({})", change.path));
+            }
+        }
+    }
+    problem("errors are hidden, and nothing defines", &found)
+}
+
+/// Whether the project has a class for the object that inherits from no other.
+fn is_plain_class(folder: &Path, object: &str) -> bool {
+    let pattern = format!("class {} *(:|\\(\\)|\\{{)", object.replace('_', ""));
+    let found = git(folder, &["grep", "--untracked", "-l", "-i", "-E", "-e", &pattern]);
+    found.is_some_and(|found| !found.is_empty())
+}
+
 /// Whether the project has a class for the object, and no other source has the name.
 fn is_only_here(folder: &Path, path: &str, object: &str, name: &str) -> bool {
     let grep = |words: &[&str]| {

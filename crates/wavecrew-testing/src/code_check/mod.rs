@@ -109,6 +109,9 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         found
             .problems
             .extend(hard_coded::only_mocked(changes, case.folder));
+        found
+            .problems
+            .extend(hard_coded::hidden_absent(changes, case.folder));
         found.problems.extend(unnoticed::problem(case, &found, changes)?);
     }
     let complaint = found.complaint();

@@ -48,6 +48,7 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
         && context.request.is_ascii()
         && text.is_ascii()
         && own.len() > 30
+        && !is_later_task(value)
         && !shares_word(&own, &request)
     {
         problems.push(Problem::new(
@@ -56,6 +57,12 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
         ));
     }
     problems
+}
+
+/// Whether the value is a task that builds on others: these mention the request.
+fn is_later_task(value: &Value) -> bool {
+    let others = value["depends_on"].as_array();
+    others.is_some_and(|others| !others.is_empty())
 }
 
 /// All texts in the value.
@@ -311,6 +318,44 @@ fn count_of_files(value: &Value, rules: JsonRules<'_>) -> Option<Problem> {
     })
 }
 
+/// Two tasks with the same files and the same specific criteria.
+fn same_result(tasks: &[PlanTask]) -> Option<Problem> {
+    let result = |task: &PlanTask| {
+        let files: BTreeSet<&String> = task.files.iter().collect();
+        let criteria = task.convergence_criteria.join("\n");
+        (!files.is_empty() && names_a_place(&criteria)).then(|| {
+            let files: Vec<String> = files.into_iter().cloned().collect();
+            (files, words(&criteria))
+        })
+    };
+    let results: Vec<_> = tasks.iter().map(result).collect();
+    let mut pairs = (0..tasks.len()).flat_map(|a| (a + 1..tasks.len()).map(move |b| (a, b)));
+    let (a, b) = pairs.find(|&(a, b)| results[a].is_some() && results[a] == results[b])?;
+    let text = format!(
+        "the plan has two tasks with the same files and criteria: {} and {}",
+        tasks[a].id, tasks[b].id
+    );
+    Some(Problem::new(Rule::Similar, text))
+}
+
+/// A task that names another task, and nothing else that would have to be done.
+fn only_refers(task: &PlanTask, tasks: &[PlanTask]) -> Option<Problem> {
+    const ENSURING: &str = " sure ensure make makes required verify verifies check checks review everything ";
+    let names_other = tasks
+        .iter()
+        .any(|other| other.id != task.id && task.description.contains(&other.id));
+    let rest: Vec<&str> = task
+        .description
+        .split_whitespace()
+        .filter(|word| !word.contains('/'))
+        .collect();
+    let rest = without_ids(&rest.join(" "));
+    (names_other && !rest.contains(['`', '(']) && particulars_without(&rest, ENSURING) == 0).then(|| {
+        let text = format!("the plan has a task that only refers to another one: {}", task.id);
+        Problem::new(Rule::Vague, text)
+    })
+}
+
 /// The problems of the tasks of a plan as a whole.
 pub fn plan_problems(tasks: &[PlanTask]) -> Vec<Problem> {
     let described: Vec<&str> = tasks.iter().map(|task| task.description.as_str()).collect();
@@ -318,6 +363,8 @@ pub fn plan_problems(tasks: &[PlanTask]) -> Vec<Problem> {
         .map(|(rule, text)| Problem::new(rule, format!("the plan {text}")))
         .into_iter()
         .collect();
+    problems.extend(same_result(tasks));
+    problems.extend(tasks.iter().filter_map(|task| only_refers(task, tasks)));
     if !tasks.is_empty() && tasks.iter().all(|task| task.files.is_empty()) {
         problems.push(Problem::new(
             Rule::Missing,

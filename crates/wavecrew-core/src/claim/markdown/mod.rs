@@ -312,16 +312,48 @@ fn evasions(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
             ),
         ));
     }
+    let teaching: Vec<&(&str, String)> = texts.iter().filter(|(_, text)| teaches(text)).collect();
+    if let [(wanted, text), _, _, ..] = teaching.as_slice() {
+        problems.push(Problem::new(
+            Rule::Thin,
+            format!(
+                "tells what such a document has, below `{wanted}`: {}",
+                quoted(text)
+            ),
+        ));
+    }
     for (wanted, text) in &texts {
         if only_defers(text) {
             let text = format!("leaves its content to later below `{wanted}`: {}", quoted(text));
             problems.push(Problem::new(Rule::Gaps, text));
         } else if fit(wanted, "Goals") > 0 && only_hopes(text) {
             let text = format!("has goals that nothing could miss: {}", quoted(text));
-            problems.push(Problem::new(Rule::Vague, text));
+            problems.push(Problem::new(Rule::Thin, text));
         }
     }
     problems
+}
+
+/// Whether a text is about documents of its kind, as in `good goals are specific, measurable`.
+fn teaches(text: &str) -> bool {
+    const PHRASES: [&str; 14] = [
+        "a vision says",
+        "a vision describes",
+        "vision statement",
+        "vision should",
+        "problem statement",
+        "problem section",
+        "users are best described",
+        "should be described",
+        "personas with",
+        "target group should",
+        "good goals",
+        "goals should be",
+        "specific, measurable",
+        "this section",
+    ];
+    let lower = text.to_lowercase();
+    PHRASES.iter().any(|phrase| lower.contains(phrase)) && !names_a_place(text)
 }
 
 /// Whether a document about the parts of a program has phrases that fit every program, and names nothing that could be

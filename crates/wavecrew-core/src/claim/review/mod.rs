@@ -188,7 +188,8 @@ const PRAISE: &str = " clean readable best great excellent thorough thoroughly h
 solid outstanding impressive good quality ";
 
 /// Words for the review itself.
-const OF_REVIEWING: &str = " review reviewed reviewing carefully entire whole team tested standards ";
+const OF_REVIEWING: &str = " review reviewed reviewing carefully entire whole team tested standards assessed dimension \
+dimensions security architecture correctness performance ";
 
 /// Words of findings that fit every file.
 const OF_EVERY_FILE: &str = " consider adding more comment comments variable variables name names ";

@@ -149,6 +149,11 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
             Rule::Unreasoned,
             format!("gives no reasons for the score {}", given.score),
         ));
+    } else if let Some(reason) = same_reason(text) {
+        problems.push(Problem::new(
+            Rule::Unreasoned,
+            format!("gives one reason for all checks: {}", quoted(reason)),
+        ));
     } else if given.passes && speak_against(&reasons) {
         problems.push(Problem::new(
             Rule::Unreasoned,
@@ -160,6 +165,22 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         ));
     }
     problems
+}
+
+/// The reason that all checks of a table have, if there are several.
+fn same_reason(text: &str) -> Option<&str> {
+    let rows = text.lines().filter_map(|line| line.trim().strip_prefix('|'));
+    let rows: Vec<Vec<&str>> = rows
+        .map(|row| row.trim_end_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let reasons: Vec<&str> = rows
+        .iter()
+        .filter(|cells| cells.len() > 2 && cells.iter().any(|cell| figure(cell).is_some()))
+        .filter_map(|cells| cells.last().copied())
+        .collect();
+    let first = *reasons.first()?;
+    let is_text = first.split_whitespace().count() > 1 && figure(first).is_none();
+    (is_text && reasons.len() > 1 && reasons.iter().all(|reason| *reason == first)).then_some(first)
 }
 
 /// Whether each of several reasons states that something is missing or wrong as a whole.

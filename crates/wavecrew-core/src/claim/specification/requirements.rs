@@ -7,7 +7,7 @@ use super::{REQUIREMENT, listed, twice};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
-use crate::claim::text::{Gap, defers, gap, word_count, words};
+use crate::claim::text::{Gap, defers, gap, is_english, particulars, without_ids, word_count, words};
 
 /// `MoSCoW`, and other words for the same.
 const PRIORITIES: [(&str, &str); 26] = [
@@ -172,7 +172,11 @@ fn stories_problem(text: &str) -> Option<Problem> {
     } else {
         Rule::Unclear
     };
-    (!is_story(&said)).then(|| Problem::new(rule, FORM))
+    if !is_story(&said) {
+        return Some(Problem::new(rule, FORM));
+    }
+    let is_bare = is_english(&words(&said)) && particulars(&without_ids(&said)) == 0;
+    is_bare.then(|| Problem::new(Rule::Vague, "has user stories that name nothing but ids"))
 }
 
 const FORM: &str = "has no user story of the form `As a ..., I want ..., so that ...`";
