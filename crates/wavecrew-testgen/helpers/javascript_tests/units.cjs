@@ -212,6 +212,20 @@ test('a changed test is copied with what each assertion needs, for the framework
   assert.equal(copies[copies.length - 1].name, 'old');
 });
 
+test('a copy gets what its framework passed to the test', () => {
+  const own = "const { test } = require('node:test')\nconst f = require('..')\ntest('one', (t) => {\n  t.plan(1)\n  t.assert.equal(f(1), 1)\n})\n";
+  const { copies: [first], header, imports } = copiesOf('test/f.js', own, null, 'vitest');
+  assert.ok(first.text.includes('const t = testContext();') && !first.text.includes('node:test'));
+  assert.ok(header.join('\n').includes('function testContext()') && imports[0] === "import nodeAssert from 'node:assert';");
+  const picked = "import test from 'ava';\nimport f from '../f.js';\ntest('one', async ({ is }) => {\n  is(f(1), 1);\n});\n";
+  assert.ok(copiesOf('test/f.js', picked, null, 'vitest').copies[0].text.includes('const { is } = testContext();'));
+  const waits = "const f = require('..')\nit('one', function (done) {\n  f(1, function (x) {\n    assert.equal(x, 1)\n    done()\n  })\n})\n";
+  const whole = copiesOf('test/f.js', waits, null, 'jest').copies[0].text;
+  assert.ok(whole.includes('const done = (error) => (error ? reject(error) : resolve());'));
+  const plain = "const assert = require('assert')\nconst f = require('..')\nit('one', () => {\n  assert.equal(f(1), 1)\n})\n";
+  assert.ok(!copiesOf('test/f.js', plain, null, 'jest').header.join('\n').includes('testContext'));
+});
+
 test('groups, hooks and scripts are copied too', () => {
   const mocha = `const { expect } = require('chai');
 describe('cart', function () {

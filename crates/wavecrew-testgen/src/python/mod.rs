@@ -58,6 +58,7 @@ pub const HELPER: SourceFiles = source_files![
     "session.py",
     "simplify.py",
     "snapshot.py",
+    "snippet_fixtures.py",
     "snippets.py",
     "stability.py",
     "stubs.py",

@@ -110,6 +110,108 @@ def test_slots_of_pieces_are_numbered_on():
     assert snippets._filled(text, [(None, source) for source in literals]) == "f(%s)\ng(40, 41)" % ", ".join(map(str, range(12)))
 
 
+class Guard:
+    def call(self, function, seconds):
+        return function()
+
+
+def loaded(folder, files):
+    """The snippets of the test files in a folder, and the results of those that run."""
+    write(folder, files)
+    request = {"root": str(folder), "diff": {"new_root": str(folder), "first_tests": {}, "snippet_seconds": 20}}
+    known = list(sys.path)
+    try:
+        found = snippets.Snippets(request, Guard(), lambda: None).load([str(folder / name) for name in files if "test_" in name])
+    finally:
+        sys.path[:] = known
+    results = []
+    for one in found:
+        setup, expression = one.parts(one.literals)
+        scope = dict(one.scope)
+        try:
+            exec(setup, scope)
+            results.append((one.name, eval(expression, scope)))
+        except NameError:
+            continue
+    return found, results
+
+
+FIXTURE_TESTS = '''
+import pytest
+from .values import ROWS
+
+
+@pytest.fixture(params=[3, 4])
+def size(request):
+    return request.param
+
+
+@pytest.fixture
+def opened(size, tmp_path):
+    path = tmp_path / "a"
+    path.write_text("x" * size)
+    with open(path) as file:
+        yield file
+
+
+def test_opened(opened, base):
+    assert opened.read() + base == 1
+
+
+@pytest.mark.parametrize("text, number", ROWS)
+def test_rows(text, number):
+    assert text * number
+
+
+def test_loop(mocker):
+    table = {"a": 1, "b": 2}
+    for key, value in sorted(table.items()):
+        assert key * value
+    assert mocker.patch()
+
+
+async def waited(number):
+    return number + 1
+
+
+async def test_waiting():
+    number = await waited(4)
+    assert number == 5
+
+
+class TestOwn:
+    limit = 7
+
+    @pytest.fixture
+    def limited(self):
+        return [self.limit]
+
+    def test_limit(self, limited):
+        assert limited[0] == 7
+'''
+
+
+def test_pieces_of_tests_get_their_fixtures_tables_and_loops(tmp_path):
+    _, results = loaded(tmp_path, {
+        "first/__init__.py": "", "first/values.py": "ROWS = [(letter, 2) for letter in 'xy']\n",
+        "first/conftest.py": "import pytest\nEND = '!'\n\n@pytest.fixture()\ndef base():\n    return END\n",
+        "first/test_all.py": FIXTURE_TESTS})
+    assert results == [
+        ("test_opened", "xxx!"), ("test_opened", "xxxx!"), ("test_rows", "xx"), ("test_rows", "yy"),
+        ("test_loop", "a"), ("test_loop", "bb"), ("test_waiting", 5), ("TestOwn.test_limit", 7)]
+
+
+def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
+    found, _ = loaded(tmp_path, {
+        "second/__init__.py": "", "second/values.py": "ROWS = [('x', 2)]\n", "second/conftest.py": "", "second/test_all.py": FIXTURE_TESTS})
+    opened = next(one for one in found if one.name == "test_opened")
+    assert "def opened(size, tmp_path):" in opened.imports and "@" not in opened.imports
+    assert next(one for one in found if one.name == "test_waiting").parts([])[0].startswith("import asyncio")
+    read = "from .values import ROWS\n\ndef test_rows():\n    assert len(ROWS) == 1\n"
+    (one,) = loaded(tmp_path, {"second/test_rows.py": read})[0]
+    assert one.imports == "from second.values import ROWS"
+
+
 @pytest.mark.parametrize("value, expected", [("ab1", "ab1\n"), ("ab1", "ab\u0661"), ("ab1", "ab1%"), (3, -3), ([1, 2], []), ({"a": 1}, {})])
 def test_edits_reach_what_changes_are_often_about(value, expected):
     assert expected in diff_edges.edits(value, ["%"])

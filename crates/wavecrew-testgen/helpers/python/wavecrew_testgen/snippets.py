@@ -5,11 +5,13 @@ A snippet is a target like a function. Its literals are its arguments, so the se
 import ast
 import copy
 import doctest
+import itertools
 import os
 import sys
 import time
 import types
 
+from . import snippet_fixtures
 from .cases import Case
 from .import_paths import module_name_and_folder
 from .targets import Parameter, Target
@@ -22,6 +24,7 @@ MAX_PER_FILE = 600
 MAX_ROWS = 40
 MAX_TEXT = 3000
 SLOT = "__literal_%d__"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 EQUAL = ("assertEqual", "assertEquals", "assertNotEqual", "assertIs", "assertIsNot", "assertIn", "assertNotIn", "assertDictEqual",
          "assertListEqual", "assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertGreater",
          "assertLess", "assertGreaterEqual", "assertLessEqual", "assertAlmostEqual", "assertCountEqual", "assertRegex")
@@ -117,7 +120,7 @@ class Snippets:
                 self.failures[path] = str(error)
         return found[:MAX_SNIPPETS]
 
-    def _scope(self, path, tree):
+    def _scope(self, path, body):
         """The names of a test file, made by its statements one by one: one that fails leaves out what needs it."""
         name, folder = module_name_and_folder(path)
         base, own = self.request["diff"]["new_root"], self.request["root"]
@@ -127,8 +130,8 @@ class Snippets:
             sys.path.append(folder)
         scope = {"__name__": name, "__package__": name.rpartition(".")[0], "__file__": path, "__builtins__": __builtins__}
         failed = []
-        for statement in _single_imports(tree.body):
-            if isinstance(statement, (ast.If, ast.Try, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.FunctionDef,
+        for statement in _single_imports(body):
+            if isinstance(statement, (ast.If, ast.Try, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *FUNCTIONS,
                                       ast.ClassDef)):
                 try:
                     code = compile(ast.Module([statement], []), path, "exec", dont_inherit=True)
@@ -142,7 +145,7 @@ class Snippets:
     # -- tests -------------------------------------------------------------------------------------------------------
 
     def _of_tests(self, path, tree):
-        functions = [(node, None) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+        functions = [(node, None) for node in tree.body if isinstance(node, FUNCTIONS) and node.name.startswith("test")]
         classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         for kind in classes.values():
             if "Test" in kind.name:
@@ -156,18 +159,46 @@ class Snippets:
             functions = [functions[number] for number in sorted(range(len(functions)), key=lambda number: place.get(number, len(functions)))]
         if not functions:
             return []
-        scope = self._scope(path, tree)
-        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-        helpers = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        values = {target.id: node for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
-                  if isinstance(target, ast.Name)}
-        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), scope, imports, dict(values, **helpers), self.beat)
+        context = self._context(path, tree)
+        contexts = {}
         found = []
         for function, owner in functions:
-            for number, prefix in enumerate(_rows(function, owner, context)):
+            own = context
+            if owner is not None:
+                own = contexts.get(owner[0].name) or contexts.setdefault(owner[0].name, context.of_class(owner[0]))
+            body = function.body
+            if isinstance(function, ast.AsyncFunctionDef):
+                body = [_Waiting().visit(copy.deepcopy(statement)) for statement in body]
+            for number, prefix in enumerate(_rows(function, owner, own)):
                 name = function.name if owner is None else "%s.%s" % (owner[0].name, function.name)
-                found += context.snippets(name, prefix, function.body, owner, number)
+                if isinstance(function, ast.AsyncFunctionDef):
+                    prefix = ast.parse("import asyncio").body + prefix
+                found += own.snippets(name, prefix, body, owner, number)
         return found
+
+    def _context(self, path, tree):
+        """What the pieces of a test file may use: names, imports, definitions and fixtures, with those of its conftest files."""
+        root = self.request["diff"]["new_root"]
+        outer = _Context(os.path.relpath(path, root), {}, [], {}, self.beat)
+        for file in snippet_fixtures.conftest_files(path, root) + [path]:
+            try:
+                with open(file, encoding="utf-8") as text:
+                    body = (tree if file == path else ast.parse(text.read())).body
+            except (OSError, SyntaxError, ValueError):
+                continue
+            fixtures = snippet_fixtures.Fixtures(body)
+            if file != path and not fixtures.known:
+                continue
+            scope = self._scope(file, body)
+            helpers = {node.name: node for node in body if isinstance(node, FUNCTIONS + (ast.ClassDef,))}
+            values = {target.id: node for node in body if isinstance(node, ast.Assign) for target in node.targets
+                      if isinstance(target, ast.Name)}
+            context = _Context(outer.path, scope, [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))],
+                               dict(values, **helpers), self.beat)
+            context.fixtures = fixtures
+            context.define_fixtures()
+            outer.add(context)
+        return outer
 
     def of_attributes(self, module, changed, prefix, tree):
         """Snippets that read the module's own constants on changed lines."""
@@ -222,7 +253,7 @@ def _methods(kind, classes, depth=0):
     for base in reversed(kind.bases):
         if isinstance(base, ast.Name) and base.id in classes and depth < 5:
             found.update(_methods(classes[base.id], classes, depth + 1))
-    found.update((node.name, node) for node in kind.body if isinstance(node, ast.FunctionDef))
+    found.update((node.name, node) for node in kind.body if isinstance(node, FUNCTIONS))
     return found
 
 
@@ -253,6 +284,8 @@ def _rows(function, owner, context):
     names = [arg.arg for arg in function.args.args]
     if owner is not None and names:
         names = names[1:]
+    # What fills in parameters, such as a mock, does so at the end.
+    names = names[:len(names) - len(function.args.defaults)]
     tables = []
     for decorator in function.decorator_list + (owner[0].decorator_list if owner else []):
         if isinstance(decorator, ast.Call) and len(decorator.args) >= 2 and "parametrize" in ast.dump(decorator.func):
@@ -261,22 +294,17 @@ def _rows(function, owner, context):
             except ValueError:
                 return
             words = [word.strip() for word in words.split(",")] if isinstance(words, str) else list(words)
-            values = decorator.args[1]
-            if isinstance(values, ast.Name) and isinstance(context.definitions.get(values.id), ast.Assign):
-                values = context.definitions[values.id].value
-            rows = getattr(values, "elts", None)
-            if rows is None:
+            rows = context.elements(decorator.args[1], [])
+            if not rows:
                 return
             tables.append((words, rows))
     provided = {word for words, _ in tables for word in words}
-    if any(name not in provided for name in names) or function.args.kwonlyargs:
-        return  # it needs a fixture
-    if not tables:
-        yield []
-        return
-    most = max(len(rows) for _, rows in tables)
+    needed = [name for name in names if name not in provided]
+    most = max([len(rows) for _, rows in tables] + [context.fixtures.rows(name) for name in needed] + [1])
     for number in range(min(most, MAX_ROWS)):
-        prefix = []
+        prefix, done = [], set(provided)
+        for name in needed:
+            prefix += context.fixtures.statements(name, number, done) or []
         for words, rows in tables:
             row = rows[number % len(rows)] if rows else None
             if isinstance(row, ast.Call) and getattr(row.func, "attr", "") == "param":
@@ -304,6 +332,57 @@ class _Context:
         self.home = None
         self.pieces = {}
         self.beat = beat  # says that this process is alive
+        self.fixtures = snippet_fixtures.Fixtures(())
+
+    def add(self, other):
+        """Adds what a nearer file has."""
+        self.scope.update(other.scope)
+        self.imports += other.imports
+        self.definitions.update(other.definitions)
+        self.fixtures.known.update(other.fixtures.known)
+
+    def of_class(self, kind):
+        """This context with the fixtures of a test class."""
+        found = copy.copy(self)
+        found.fixtures = self.fixtures.of_class(kind)
+        if len(found.fixtures.known) > len(self.fixtures.known):
+            found.scope, found.definitions = dict(self.scope), dict(self.definitions)
+            found.define_fixtures()
+        return found
+
+    def define_fixtures(self):
+        """Makes plain functions of the fixtures."""
+        for name, node in self.fixtures.definitions().items():
+            self.definitions[name] = node
+            try:
+                exec(compile(ast.Module([node], []), self.path, "exec", dont_inherit=True), self.scope)
+            except Exception:
+                self.scope.pop(name, None)
+
+    def elements(self, node, before):
+        """The elements of an expression as nodes: those that are written there, or else those of its value, if they can be
+        written. `before` are the statements before it."""
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return [] if any(isinstance(each, ast.Starred) for each in node.elts) else node.elts
+        known = {}
+        for statement in before:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+                known[statement.targets[0].id] = statement.value
+        if isinstance(node, ast.Name) and node.id not in known and isinstance(self.definitions.get(node.id), ast.Assign):
+            known[node.id] = self.definitions[node.id].value
+        if isinstance(node, ast.Name) and isinstance(known.get(node.id), (ast.List, ast.Tuple, ast.Set)):
+            return self.elements(known[node.id], [])
+        try:
+            scope = dict(self.scope)
+            for name, value in known.items():
+                if _is_literal(value):
+                    scope[name] = ast.literal_eval(value)
+            code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(node))), "<case>", "eval", dont_inherit=True)
+            found = [repr(value) for value in itertools.islice(eval(code, scope), MAX_ROWS)]
+            nodes = [ast.parse(source, mode="eval").body for source in found]
+            return nodes if all(map(_is_literal, nodes)) else []
+        except Exception:
+            return []
 
     def snippets(self, name, prefix, body, owner, number, every=False):
         setup = list(prefix)
@@ -314,7 +393,7 @@ class _Context:
             lines += ["self.%s" % call for call in ("setUp()", "setup_method(None)") if call.partition("(")[0] in methods]
             setup = ast.parse("\n".join(lines)).body + setup
         found = []
-        for statements, expression in _observations(body, setup, every):
+        for statements, expression in _observations(body, setup, every, self.elements):
             self.beat()
             made = self._snippet("%s::%s[%d]#%d" % (self.path, name, number, len(found)), name, statements, expression)
             if made is not None:
@@ -370,7 +449,12 @@ class _Context:
                 node = copy.copy(node)
                 node.names = kept
                 if isinstance(node, ast.ImportFrom) and node.level:
-                    return None  # a relative import works in the folder of the tests only
+                    # A relative import works in the folder of the tests only.
+                    package = self.scope.get("__package__", "").split(".")
+                    if not package[0] or node.level > len(package):
+                        return None
+                    parts = package[:len(package) + 1 - node.level] + ([node.module] if node.module else [])
+                    node.module, node.level = ".".join(parts), 0
                 lines.append(ast.unparse(node))
         order = list(self.definitions.values())
         for node in sorted(defined, key=order.index):
@@ -434,8 +518,9 @@ def _names(node):
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-def _observations(body, setup, every=False):
-    """Pairs of statements and an expression, for each assertion. With `every`, also for each expression statement."""
+def _observations(body, setup, every, elements):
+    """Pairs of statements and an expression, for each assertion. With `every`, also for each expression statement.
+    `elements` lists what a loop goes through."""
     setup = list(setup)
     for statement in body:
         if isinstance(statement, ast.Assert):
@@ -454,13 +539,11 @@ def _observations(body, setup, every=False):
             elif isinstance(last, ast.Assign):
                 yield setup + inner[:-1], last.value
         elif isinstance(statement, ast.With) and _has_assertion(statement):
-            yield from _observations(statement.body, setup)
+            yield from _observations(statement.body, setup, False, elements)
         elif isinstance(statement, ast.For) and _has_assertion(statement):
-            for element in getattr(statement.iter, "elts", ())[:MAX_ROWS]:
-                if isinstance(element, ast.Starred):
-                    break
+            for element in elements(statement.iter, setup)[:MAX_ROWS]:
                 step = ast.Assign(targets=[statement.target], value=element, lineno=1)
-                yield from _observations(statement.body, setup + [step])
+                yield from _observations(statement.body, setup + [step], False, elements)
         elif every and isinstance(statement, ast.Expr):
             yield setup, statement.value
             setup.append(statement)
@@ -511,6 +594,18 @@ def _is_literal(node):
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
+
+
+class _Waiting(ast.NodeTransformer):
+    """Replaces `await` by a call that waits, so that statements run outside of a coroutine."""
+
+    def visit_Await(self, node):
+        self.generic_visit(node)
+        run = ast.Attribute(ast.Name("asyncio", ast.Load()), "run", ast.Load())
+        return ast.copy_location(ast.Call(func=run, args=[node.value], keywords=[]), node)
+
+    def visit_AsyncFunctionDef(self, node):
+        return node
 
 
 class _Lift(ast.NodeTransformer):
