@@ -3,6 +3,7 @@
 'use strict';
 
 const fs = require('node:fs');
+const { createRequire } = require('node:module');
 const { connect } = require('node:net');
 const os = require('node:os');
 const { join } = require('node:path');
@@ -25,7 +26,9 @@ class Worker {
     this.subject = subject;
     this.plan = plan;
     this.code = code;
-    this.evaluator = new Evaluator(subject, restoreBuiltins);
+    const fromRoot = createRequire(join(plan.root, 'package.json'));
+    const load = (file) => (join(plan.root, file) === plan.module ? subject : fromRoot(join(plan.root, file)));
+    this.evaluator = new Evaluator(subject, restoreBuiltins, { load, require: fromRoot });
     this.targets = new Map(findTargets(subject, plan).map((target) => [target.name, target]));
     this.folder = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), 'files-'));
     this.output = '';

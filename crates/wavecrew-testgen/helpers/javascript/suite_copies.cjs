@@ -331,6 +331,6 @@ function main() {
   process.stdout.write(JSON.stringify(found));
 }
 
-module.exports = { copiesOf, statements, testsOf };
+module.exports = { copiesOf, isFrameworkImport, needed, statements, testsOf };
 
 if (require.main === module) main();
