@@ -140,6 +140,7 @@ class ComparisonReport {
 
   body(call, outcome) {
     if (!outcome.result || ['shown', 'overflows', 'hangs', 'crash', 'forbidden'].includes(outcome.result.kind)) return null;
+    if (JSON.stringify(outcome).includes('<project>')) return null;
     if (outcome.steps.some((step) => ['shown', 'overflows', 'hangs'].includes(step.result.kind))) return null;
     if (call.target.snippet) return snippetBody({ ...call, outcome });
     return testBody({ ...call, outcome }, this.shownAs);
