@@ -38,6 +38,10 @@ pub fn kind_of(path: &Path) -> FileKind {
     match Grammar::of(path) {
         Some(_) if is_tests || is_test(path, Path::new("")) || name == "conftest.py" => FileKind::Test,
         Some(_) if declares || name == "setup.py" || name.contains(".config.") => FileKind::Other,
+        // Settings of the documentation.
+        Some(_) if name == "conf.py" && path.iter().any(|folder| folder == "docs" || folder == "doc") => {
+            FileKind::Other
+        }
         Some(grammar) => FileKind::Source(grammar),
         None => FileKind::Other,
     }
@@ -230,6 +234,7 @@ mod tests {
         for name in ["test.js", "tests.py", "lib/test.mjs", "tests/a.py", "test_a.py"] {
             assert_eq!(kind_of(Path::new(name)), FileKind::Test, "{name}");
         }
+        assert_eq!(kind_of(Path::new("docs/conf.py")), FileKind::Other);
         assert_eq!(
             kind_of(Path::new("testing.py")),
             FileKind::Source(Grammar::Python)

@@ -62,7 +62,11 @@ pub fn interface_changes(file: &Path, old: &[Signature], new: &[Signature]) -> V
         };
     for one in new.iter().filter(|one| one.public) {
         if let Some(before) = old.iter().find(|other| other.name == one.name) {
-            if before.parameters != one.parameters {
+            // A function may be defined several times, for example with several signatures.
+            let is_known = old
+                .iter()
+                .any(|other| other.name == one.name && other.parameters == one.parameters);
+            if !is_known {
                 found.push(change(
                     InterfaceChangeKind::Signature,
                     &one.name,
@@ -107,6 +111,13 @@ fn shown(signature: &Signature) -> String {
 mod tests {
     use super::*;
     use wavecrew_syntax::{Grammar, signatures};
+
+    #[test]
+    fn a_function_with_several_signatures_is_unchanged() {
+        let text = "@overload\ndef one(a): ...\n\n\n@overload\ndef one(a, b): ...\n\n\ndef one(a, b=None):\n    return a\n";
+        let known = signatures(Grammar::Python, text);
+        assert_eq!(interface_changes(Path::new("m.py"), &known, &known), []);
+    }
 
     #[test]
     fn renamed_removed_added_and_changed_functions_are_told_apart() {

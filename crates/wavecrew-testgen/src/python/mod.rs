@@ -59,6 +59,7 @@ pub const HELPER: SourceFiles = source_files![
     "simplify.py",
     "snapshot.py",
     "snippet_fixtures.py",
+    "snippet_options.py",
     "snippets.py",
     "stability.py",
     "stubs.py",
