@@ -137,8 +137,13 @@ def loaded(folder, files):
 
 
 FIXTURE_TESTS = '''
+from __future__ import annotations
 import pytest
 from .values import ROWS
+
+
+async def waited(number: Number) -> Number:
+    return number + 1
 
 
 @pytest.fixture(params=[3, 4])
@@ -163,15 +168,17 @@ def test_rows(text, number):
     assert text * number
 
 
+@pytest.mark.parametrize("kind, text", (pytest.param(*row) if row[1] else row for row in [(int, "1"), (object(), "2"), (str, "")]))
+def test_kinds(kind, text):
+    assert kind(text)
+
+
+
 def test_loop(mocker):
     table = {"a": 1, "b": 2}
     for key, value in sorted(table.items()):
         assert key * value
     assert mocker.patch()
-
-
-async def waited(number):
-    return number + 1
 
 
 async def test_waiting():
@@ -198,7 +205,7 @@ def test_pieces_of_tests_get_their_fixtures_tables_and_loops(tmp_path):
         "first/test_all.py": FIXTURE_TESTS})
     assert results == [
         ("test_opened", "xxx!"), ("test_opened", "xxxx!"), ("test_rows", "xx"), ("test_rows", "yy"),
-        ("test_loop", "a"), ("test_loop", "bb"), ("test_waiting", 5), ("TestOwn.test_limit", 7)]
+        ("test_kinds", 1), ("test_kinds", ""), ("test_loop", "a"), ("test_loop", "bb"), ("test_waiting", 5), ("TestOwn.test_limit", 7)]
 
 
 def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
@@ -206,7 +213,8 @@ def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
         "second/__init__.py": "", "second/values.py": "ROWS = [('x', 2)]\n", "second/conftest.py": "", "second/test_all.py": FIXTURE_TESTS})
     opened = next(one for one in found if one.name == "test_opened")
     assert "def opened(size, tmp_path):" in opened.imports and "@" not in opened.imports
-    assert next(one for one in found if one.name == "test_waiting").parts([])[0].startswith("import asyncio")
+    waiting = next(one for one in found if one.name == "test_waiting")
+    assert waiting.parts([])[0].startswith("import asyncio") and "async def waited(number):" in waiting.imports
     read = "from .values import ROWS\n\ndef test_rows():\n    assert len(ROWS) == 1\n"
     (one,) = loaded(tmp_path, {"second/test_rows.py": read})[0]
     assert one.imports == "from second.values import ROWS"

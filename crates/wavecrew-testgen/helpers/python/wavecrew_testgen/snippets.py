@@ -2,10 +2,14 @@
 
 A snippet is a target like a function. Its literals are its arguments, so the search can vary them.
 """
+import __future__
 import ast
+import builtins
 import copy
 import doctest
+import functools
 import itertools
+import operator
 import os
 import sys
 import time
@@ -21,7 +25,7 @@ from .values import Pool, constants, separators
 LOAD_SECONDS = 8
 MAX_SNIPPETS = 1500
 MAX_PER_FILE = 600
-MAX_ROWS = 40
+MAX_ROWS = 120
 MAX_TEXT = 3000
 SLOT = "__literal_%d__"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -130,11 +134,12 @@ class Snippets:
             sys.path.append(folder)
         scope = {"__name__": name, "__package__": name.rpartition(".")[0], "__file__": path, "__builtins__": __builtins__}
         failed = []
+        flags = _future_flags(body)
         for statement in _single_imports(body):
             if isinstance(statement, (ast.If, ast.Try, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *FUNCTIONS,
                                       ast.ClassDef)):
                 try:
-                    code = compile(ast.Module([statement], []), path, "exec", dont_inherit=True)
+                    code = compile(ast.Module([statement], []), path, "exec", flags, True)
                     self.guard.call(lambda: exec(code, scope), LOAD_SECONDS)
                 except BaseException as error:
                     failed.append("%s: %s" % (type(error).__name__, str(error)[:120]))
@@ -257,6 +262,23 @@ def _methods(kind, classes, depth=0):
     return found
 
 
+def _future_flags(body):
+    """The compiler flags of the `__future__` imports of a file, whose statements are compiled one by one."""
+    names = [alias.name for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__" for alias in node.names]
+    return functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in names if hasattr(__future__, name)), 0)
+
+
+def _without_annotations(node):
+    """A definition without its annotations, whose names may exist for type checkers only."""
+    node = copy.deepcopy(node)
+    for each in ast.walk(node):
+        if isinstance(each, FUNCTIONS):
+            each.returns = None
+        elif isinstance(each, ast.arg):
+            each.annotation = None
+    return node
+
+
 def changed_names(tree, lines):
     """Names that are assigned on some lines outside of functions."""
     for node in tree.body:
@@ -353,7 +375,7 @@ class _Context:
     def define_fixtures(self):
         """Makes plain functions of the fixtures."""
         for name, node in self.fixtures.definitions().items():
-            self.definitions[name] = node
+            self.definitions[name] = node = _without_annotations(node)
             try:
                 exec(compile(ast.Module([node], []), self.path, "exec", dont_inherit=True), self.scope)
             except Exception:
@@ -378,11 +400,30 @@ class _Context:
                 if _is_literal(value):
                     scope[name] = ast.literal_eval(value)
             code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(node))), "<case>", "eval", dont_inherit=True)
-            found = [repr(value) for value in itertools.islice(eval(code, scope), MAX_ROWS)]
-            nodes = [ast.parse(source, mode="eval").body for source in found]
-            return nodes if all(map(_is_literal, nodes)) else []
+            named = {id(value): name for name, value in self.scope.items() if isinstance(value, (type, types.FunctionType))}
+            nodes = [self._written(value, named) for value in itertools.islice(eval(code, scope), MAX_ROWS)]
+            return [each for each in nodes if each is not None]
         except Exception:
             return []
+
+    def _written(self, value, named, depth=0):
+        """A value as a node, or None if it cannot be written."""
+        marks, values = getattr(value, "marks", None), getattr(value, "values", None)
+        if marks is not None and isinstance(values, tuple):  # what `pytest.param` makes
+            value = values if len(values) > 1 else values[0]
+        if isinstance(value, type) and getattr(builtins, value.__name__, None) is value:
+            return ast.Name(value.__name__, ast.Load())
+        if isinstance(value, (type, types.FunctionType)):
+            return ast.Name(named[id(value)], ast.Load()) if id(value) in named else None
+        if type(value) in (list, tuple) and depth < 4:
+            parts = [self._written(each, named, depth + 1) for each in value]
+            kind = ast.List if type(value) is list else ast.Tuple
+            return None if None in parts else kind(parts, ast.Load())
+        try:
+            node = ast.parse(repr(value), mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        return node if _is_literal(node) else None
 
     def snippets(self, name, prefix, body, owner, number, every=False):
         setup = list(prefix)
@@ -458,7 +499,7 @@ class _Context:
                 lines.append(ast.unparse(node))
         order = list(self.definitions.values())
         for node in sorted(defined, key=order.index):
-            lines.append(ast.unparse(node))
+            lines.append(ast.unparse(_without_annotations(node)))
         return "\n".join(lines)
 
 
