@@ -92,6 +92,7 @@ class Comparison {
       if (search.targets.length > 0 && !this.isStopped) await search.run(Date.now() + left * SEARCH_SHARE);
       const reduced = await this.reduce(search, this.isStopped ? 0 : Date.now() + left * (1 - SEARCH_SHARE) * REDUCE_SHARE);
       for (const version of versions.all) version.end('done');
+      print({ searched: { calls: search.calls, differ: reduced.length } });
       print({ progress: `confirming ${reduced.length} inputs` });
       await this.confirm(reduced, search, report);
     } finally {

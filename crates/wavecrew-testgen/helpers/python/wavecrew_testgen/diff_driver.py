@@ -360,6 +360,7 @@ class Entry:
                     diff.drop(target, why)
         groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
+        print(json.dumps({"searched": {"calls": result["calls"], "differ": len(candidates)}}), flush=True)
         diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
         # Calls that do not end take long to confirm: they must not cost the others their time.
         ending = [found for found in candidates if found["kind"] not in ENDED]
