@@ -137,8 +137,10 @@ fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, f
 fn is_only_version(grammar: Grammar, old: (&str, &[Lines]), new: (&str, &[Lines])) -> bool {
     let is_version = |line: &str| {
         let name = line.split(['=', ':']).next().unwrap_or_default().trim_end();
-        let name = name.trim_matches('_').to_lowercase();
-        line.contains('=') && ["version", "version_info"].contains(&name.as_str())
+        let plain = name.trim_matches('_').to_lowercase();
+        let is_named = ["version", "version_info", "version_tuple", "commit_id"].contains(&plain.as_str());
+        let is_release = name.starts_with("__") && plain.starts_with("release");
+        line.contains('=') && (is_named || is_release)
     };
     let all = |(source, ranges): (&str, &[Lines])| {
         let source: Vec<&str> = source.lines().collect();
