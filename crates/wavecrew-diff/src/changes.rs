@@ -249,6 +249,12 @@ mod tests {
             ("__version__ = '1.0'\n", "__version__ = '1.1'\n", true),
             ("VERSION: str = '1.0'\n", "VERSION: str = '1.1'\n", true),
             (
+                "__commit_id__ = commit_id = 'a1'\n__releasedate__ = '1'\n",
+                "__commit_id__ = commit_id = 'b2'\n__releasedate__ = '2'\n",
+                true,
+            ),
+            ("RELEASES = 1\n", "RELEASES = 2\n", false),
+            (
                 "__version__ = '1.0'\nRATE = 1\n",
                 "__version__ = '1.1'\nRATE = 2\n",
                 false,

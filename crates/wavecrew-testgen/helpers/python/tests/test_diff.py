@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import HELPERS
 
-from wavecrew_testgen import diff_edges, snippets
+from wavecrew_testgen import diff_edges, snippet_options, snippets
 from wavecrew_testgen.test_copies import copies
 
 TESTS = '''
@@ -220,7 +220,36 @@ def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
     assert one.imports == "from second.values import ROWS"
 
 
-@pytest.mark.parametrize("value, expected", [("ab1", "ab1\n"), ("ab1", "ab\u0661"), ("ab1", "ab1%"), (3, -3), ([1, 2], []), ({"a": 1}, {})])
+OPTION_TESTS = '''
+from cart import total
+
+def test_total():
+    items = [1, 2]
+    assert total(items) == 3
+'''
+
+
+def test_pieces_of_tests_get_options_that_nobody_passes(tmp_path):
+    found, _ = loaded(tmp_path, {"cart.py": "def total(items, rate=1, *, strict=False):\n    return sum(items) * rate, strict\n", "test_cart.py": OPTION_TESTS})
+    (piece,) = found
+    assert [each[:3] for each in snippet_options.options(piece, {})] == [(0, "total", "rate"), (0, "total", "strict")]
+    made = snippet_options.with_option(piece, 0, "strict")
+    assert made.parts(piece.literals + ((None, "True"),)) == ("items = [1, 2]", "total(items, strict=True)")
+    assert snippet_options.derived(made.key, {piece.key: piece}).key == made.key
+    assert snippet_options.derived("cart.total", {}) is None
+    assert snippet_options.values(False, []) == ["True"]
+    assert "'%'" in snippet_options.values("a", ["%"])
+
+
+@pytest.mark.parametrize("source, expected", [("1.5", "float('nan')"), ("'a'", "'a'.encode()"), ("[1]", "iter([1])"), ("{'a': 1}", "list({'a': 1}.items())")])
+def test_values_have_other_forms(source, expected):
+    forms = diff_edges.other_forms(source, ast.literal_eval(source))
+    assert expected in forms
+    for form in forms:
+        eval(form)
+
+
+@pytest.mark.parametrize("value, expected", [("ab1", "ab1\n"), ("ab1", "ab\u0661"), ("ab1", "ab1%"), (3, -3), ([1, 2], []), ({"a": 1}, {}), ([1], [1, "%"]), ({"a": 1}, {"a": 1, "%": 1})])
 def test_edits_reach_what_changes_are_often_about(value, expected):
     assert expected in diff_edges.edits(value, ["%"])
 
