@@ -92,7 +92,7 @@ class ComparisonReport {
   difference(one, cause) {
     const { call, before, after, kind, count } = one;
     const text = (source) => withoutSubject(source, this.shownAs);
-    const statements = call.target.snippet ? callText(call).split('\n') : call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
+    const statements = call.target.snippet ? required(callText(call), '.').split('\n') : call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
     const isMade = call.target.kind === 'class' && call.steps.length === 0;
     const made = this.request.tests.change ? this.test(one) : null;
     return {
@@ -151,7 +151,7 @@ class ComparisonReport {
     const group = snippet ? snippet.label : withoutSubject(call.target.expression, this.shownAs);
     const inner = body.lines.flatMap((line) => line.split('\n')).map((line) => `    ${line}`).join('\n');
     const title = short((body.longerTitle && body.longerTitle.length < MAX_TITLE ? body.longerTitle : body.title), MAX_TITLE);
-    if (snippet) return { group, title, names: [], isAsync: body.isAsync, inner, loads: true, text: `it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});` };
+    if (snippet) return { group, title, names: [], isAsync: body.isAsync, inner, loads: true, text: required(`it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});`, '..') };
     const mentioned = `${call.target.expression} ${call.factory ? call.factory.expression : ''} ${call.args.join(' ')} ${call.steps.map((step) => step.args.join(' ')).join(' ')}`;
     return { group, title, names: namesIn(mentioned), isAsync: body.isAsync, inner, text: `it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});` };
   }
@@ -173,8 +173,8 @@ class ComparisonReport {
     const first = tests.every((test) => test.loads) ? imports(this.shownAs, []).filter((line) => !line.endsWith(`from ${quote(request.importPath)};`)) : imports(this.shownAs, used);
     if (tests.some((test) => test.loads)) {
       const up = dirname(request.testNames[kind]).split('/').filter((part) => part !== '.').map(() => '..').join('/') || '.';
+      for (const test of named) test.text = required(test.text, up);
       if (request.framework === 'vitest') first.push("import { createRequire } from 'node:module';", '', 'const require = createRequire(import.meta.url);');
-      first.push(`const load = (file) => require(\`${up}/\${file}\`);`);
     }
     return { name: request.testNames[kind], kind, header: [header, ...first], tests: named };
   }
@@ -203,6 +203,11 @@ class ComparisonReport {
       reached: { old: lists('old'), new: lists('new') }, executable: this.executable, left_out: dropped, seconds,
     };
   }
+}
+
+// A piece of a test that loads modules of the project like any other code. `up` is the path to the root.
+function required(text, up) {
+  return text.replace(/\bload\('([^']+)'\)/g, `require('${up}/$1')`);
 }
 
 // The function of a call, or the method that was called last.
