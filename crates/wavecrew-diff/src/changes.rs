@@ -133,14 +133,29 @@ fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, f
     found.comparable.push(changed_file(path, &lines, &old, &new));
 }
 
-/// Whether only a module's own version number changed. Such modules are not searched.
+/// What modules say about their project, such as `__author__`.
+const ABOUT_PROJECT: [&str; 10] = [
+    "author",
+    "author_email",
+    "copyright",
+    "credits",
+    "date",
+    "email",
+    "license",
+    "maintainer",
+    "maintainer_email",
+    "url",
+];
+
+/// Whether only a module's own version number, or what it says about its project changed. Such modules are not searched.
 fn is_only_version(grammar: Grammar, old: (&str, &[Lines]), new: (&str, &[Lines])) -> bool {
     let is_version = |line: &str| {
         let name = line.split(['=', ':']).next().unwrap_or_default().trim_end();
         let plain = name.trim_matches('_').to_lowercase();
         let is_named = ["version", "version_info", "version_tuple", "commit_id"].contains(&plain.as_str());
-        let is_release = name.starts_with("__") && plain.starts_with("release");
-        line.contains('=') && (is_named || is_release)
+        let is_about_project = name.starts_with("__")
+            && (plain.starts_with("release") || ABOUT_PROJECT.contains(&plain.as_str()));
+        line.contains('=') && (is_named || is_about_project)
     };
     let all = |(source, ranges): (&str, &[Lines])| {
         let source: Vec<&str> = source.lines().collect();
@@ -250,7 +265,7 @@ mod tests {
             ("VERSION: str = '1.0'\n", "VERSION: str = '1.1'\n", true),
             (
                 "__commit_id__ = commit_id = 'a1'\n__releasedate__ = '1'\n",
-                "__commit_id__ = commit_id = 'b2'\n__releasedate__ = '2'\n",
+                "__commit_id__ = commit_id = 'b2'\n__releasedate__ = '2'\n__author__ = 'A'\n",
                 true,
             ),
             ("RELEASES = 1\n", "RELEASES = 2\n", false),

@@ -102,7 +102,10 @@ pub fn interface_changes(file: &Path, old: &[Signature], new: &[Signature]) -> V
 fn last_of_each_name(all: &[Signature]) -> Vec<&Signature> {
     let is_last = |at: usize, one: &Signature| !all[at + 1..].iter().any(|later| later.name == one.name);
     let numbered = all.iter().enumerate();
-    numbered.filter(|(at, one)| is_last(*at, one)).map(|(_, one)| one).collect()
+    numbered
+        .filter(|(at, one)| is_last(*at, one))
+        .map(|(_, one)| one)
+        .collect()
 }
 
 fn shown(signature: &Signature) -> String {

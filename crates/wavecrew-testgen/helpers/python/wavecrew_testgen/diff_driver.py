@@ -499,13 +499,13 @@ class Entry:
             after += ", with the same result"
         before, after = (_with_names(text, target, data) for text in (before, after))
         return {
-            "file": self.file, "function": self._function(target, data, cause, ranges), "line": (target.get("lines") or [0])[0],
+            "file": self.file, "function": self._function(target, data, cause, ranges, found.get("text")), "line": (target.get("lines") or [0])[0],
             "kind": found["kind"], "setup": setup, "input": call, "before": before, "after": after,
             "old_lines": ranges["old"], "new_lines": ranges["new"], "cause_file": cause, "inputs": found["inputs"],
             "test": found.get("test")}
 
-    def _function(self, target, data, cause, ranges):
-        """The called function; for a snippet, the changed function that it reaches."""
+    def _function(self, target, data, cause, ranges, found_text):
+        """The called function; for a snippet, the changed function that it reaches, or else the last one that it calls."""
         if target.get("how") != "snippet" or "[" not in data[0]:
             return target.get("qualified_name") or data[0]
         for one in self.diff.request["changed"]:
@@ -513,7 +513,7 @@ class Entry:
                 for name, first, last in one.get("functions", ()):
                     if any(first <= line <= last for start, end in ranges["new"] for line in (start, end)):
                         return name
-        return target.get("name", data[0])
+        return _called_name(found_text) or target.get("name", data[0])
 
     def _import_lines(self, target):
         """Changed lines that no call reaches, because they run at import: those of the called function, of the entered
@@ -542,6 +542,19 @@ class Entry:
         if target.get("how") == "setter":
             return setup, "%s.%s = %s" % (subject, name, case.args[0][1] if case.args else None)
         return setup, method_statement(subject, name, case.args)
+
+
+def _called_name(text):
+    """The function that the last call in a text calls, or None."""
+    try:
+        statements = ast.parse(text or "").body
+    except SyntaxError:
+        return None
+    for statement in reversed(statements):
+        names = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))]
+        if names:
+            return ast.unparse(names[0]) if len(ast.unparse(names[0])) <= 60 else None
+    return None
 
 
 def _after_restart(lines):
