@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wavecrew_measure::detect::is_test;
-use wavecrew_syntax::{ChangedLines, Grammar, Lines, Signature, SymbolKind, changed_lines, signatures};
+use wavecrew_syntax::{
+    ChangedLines, Grammar, Lines, Signature, SymbolKind, changed_lines, errors, signatures,
+};
 use wavecrew_testgen::diff::{ChangedFile, LineRange};
 
 use crate::interface::{InterfaceChange, interface_changes};
@@ -128,8 +130,12 @@ fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, f
             .files
             .push(reported(path, grammar, FileStatus::Changed, &lines));
     }
+    // What follows a syntax error may look removed.
+    let is_readable = [old, new].iter().all(|source| errors(grammar, source).is_empty());
     let (old, new) = (signatures(grammar, old), signatures(grammar, new));
-    found.interface.extend(interface_changes(path, &old, &new));
+    if is_readable {
+        found.interface.extend(interface_changes(path, &old, &new));
+    }
     found.comparable.push(changed_file(path, &lines, &old, &new));
 }
 

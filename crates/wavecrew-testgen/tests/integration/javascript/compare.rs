@@ -205,7 +205,10 @@ fn pieces_of_tests_are_inputs() {
     }
     let module = compared(&dir.path().join("old"), &dir.path().join("new"), "index.js", 1);
     let found = difference(&module, "shop.desk.find", "value");
-    assert_eq!(found.setup[0], "const { open } = require('./index.js');", "{found:?}");
+    assert_eq!(
+        found.setup[0], "const { open } = require('./index.js');",
+        "{found:?}"
+    );
     assert!(found.input.starts_with("shop.desk.find("), "{found:?}");
 }
 
