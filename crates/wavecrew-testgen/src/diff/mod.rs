@@ -10,6 +10,7 @@
 //! | `file` | the module to enter, relative to both |
 //! | `changed` | all changed files of the language, see [`ChangedFile`] |
 //! | `changed_tests` | test files of the new version that the change touches: their inputs come first |
+//! | `test_data` | other files in folders of tests that the change touches |
 //! | `search_path` | folders below a root in which modules are found first |
 //! | `quick` | end early when all changed code is reached and nothing new is found |
 //! | `seed`, `budget`, `seconds_left` | processor seconds for the search, wall seconds until everything is reported |
@@ -317,6 +318,8 @@ impl HelperOutput {
 }
 
 fn helper_request(versions: &Versions, file: &Path, mode: &str, time: ModuleTime) -> Value {
+    let is_data = |path: &&PathBuf| !versions.changed_tests.contains(path);
+    let test_data: Vec<&PathBuf> = versions.test_files.iter().filter(is_data).collect();
     json!({
         "mode": mode,
         "old_root": versions.old_root,
@@ -324,6 +327,7 @@ fn helper_request(versions: &Versions, file: &Path, mode: &str, time: ModuleTime
         "file": file,
         "changed": versions.changed,
         "changed_tests": versions.changed_tests,
+        "test_data": test_data,
         "search_path": versions.search_path,
         "seed": versions.seed,
         "quick": versions.quick,

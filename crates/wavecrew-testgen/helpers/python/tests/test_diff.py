@@ -320,3 +320,35 @@ def test_a_test_that_passes_on_the_new_version_only_is_a_difference(tmp_path):
     (written,) = outcome["tests"]
     assert (written["name"], written["tests"]) == ("tests/test_total_change.py", ["test_total"])
     assert "def test_total(order):" in written["text"] and "test_old" not in written["text"]
+
+
+GOLDEN_TESTS = '''
+import pathlib
+import pytest
+from shop import shown
+
+FOLDER = pathlib.Path(__file__).parent / "data"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.in")))
+def test_shown(name):
+    assert shown((FOLDER / (name + ".in")).read_text()) == (FOLDER / (name + ".out")).read_text()
+'''
+
+
+def test_an_unchanged_test_that_reads_changed_data_tells_the_versions_apart(tmp_path):
+    shop = "import zlib\n\ndef shown(text):\n    return text + '%s' if zlib.crc32(text.encode()) == 3593089068 else text\n"
+    tests = {"tests/test_shop.py": GOLDEN_TESTS, "tests/data/a.in": "a", "tests/data/a.out": "a"}
+    write(tmp_path / "old", dict(tests, **{"shop.py": shop % ""}))
+    write(tmp_path / "new", dict(tests, **{"shop.py": shop % "!", "tests/data/b.in": "order 66 of may", "tests/data/b.out": "order 66 of may!"}))
+    request = {
+        "mode": "suite", "old_root": str(tmp_path / "old"), "new_root": str(tmp_path / "new"), "file": "shop.py", "seed": 1, "budget": 1,
+        "changed": [{"file": "shop.py", "old_lines": [[4, 4]], "new_lines": [[4, 4]], "spans": [[3, 4]], "functions": [["shown", 3, 4]]}],
+        "changed_tests": [], "test_data": ["tests/data/b.in", "tests/data/b.out"], "search_path": [], "seconds_left": 200,
+        "tests": {"change": True, "guard": False}, "commit": None, "suite": []}
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request))
+    ran = subprocess.run(
+        [sys.executable, "-B", os.path.join(HELPERS, "wavecrew_testgen"), str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=280)
+    (difference,) = json.loads(ran.stdout.decode().splitlines()[-1])["outcome"]["differences"]
+    assert (difference["kind"], difference["function"], difference["after"]) == ("test", "shown", "passes")

@@ -28,6 +28,7 @@ ENDED = ("hang", "crash")
 CALL_SECONDS = 2.0
 SHORT = 20  # a call that ends in one version takes at most this part of the time limit
 MAX_TEST_FILES = 25
+MAX_READERS = 6  # test files that may read changed data
 MAX_IMPORTERS = 4
 LEAST_SECONDS = 2.0
 MAX_SNIPPET_SECONDS, SNIPPET_SHARE = 4.0, 0.15  # of processor time, for loading snippets
@@ -89,9 +90,21 @@ class Diff:
 
     def run_suite(self):
         """Runs the tests that the change touches on both versions."""
-        diff_suite.Suite(self, [file for file in self.request.get("changed_tests", ()) if file.endswith(".py")]).run()
+        changed = [file for file in self.request.get("changed_tests", ()) if file.endswith(".py")]
+        diff_suite.Suite(self, changed, self._readers_of_data()).run()
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
+
+    def _readers_of_data(self):
+        """Test files beside or above changed data of tests, which they may read."""
+        folders = {os.path.dirname(file) for file in self.request.get("test_data", ())}
+        found = []
+        for path in self._python_files():
+            inner = os.path.relpath(path, self.new_root)
+            home = os.path.dirname(inner)
+            if is_test_file(inner) and not inner.endswith("conftest.py") and any(folder == home or folder.startswith(home + os.sep) for folder in folders):
+                found.append(inner)
+        return found[:MAX_READERS]
 
     def _executable_lines(self):
         """The changed lines of the new version that can run, by file. Those outside of functions run at import."""

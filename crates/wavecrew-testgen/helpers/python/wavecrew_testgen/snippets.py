@@ -184,7 +184,7 @@ class Snippets:
     def _context(self, path, tree):
         """What the pieces of a test file may use: names, imports, definitions and fixtures, with those of its conftest files."""
         root = self.request["diff"]["new_root"]
-        outer = _Context(os.path.relpath(path, root), {}, [], {}, self.beat)
+        outer = _Context(os.path.relpath(path, root), root, {}, [], {}, self.beat)
         for file in snippet_fixtures.conftest_files(path, root) + [path]:
             try:
                 with open(file, encoding="utf-8") as text:
@@ -198,7 +198,7 @@ class Snippets:
             helpers = {node.name: node for node in body if isinstance(node, FUNCTIONS + (ast.ClassDef,))}
             values = {target.id: node for node in body if isinstance(node, ast.Assign) for target in node.targets
                       if isinstance(target, ast.Name)}
-            context = _Context(outer.path, scope, [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))],
+            context = _Context(outer.path, root, scope, [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))],
                                dict(values, **helpers), self.beat)
             context.fixtures = fixtures
             context.define_fixtures()
@@ -246,7 +246,8 @@ class Snippets:
             tree = [statement for example in examples for statement in ast.parse(example.source).body]
         except (ValueError, SyntaxError):
             return []
-        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), dict(scope), imports, {}, self.beat)
+        root = self.request["diff"]["new_root"]
+        context = _Context(os.path.relpath(path, root), root, dict(scope), imports, {}, self.beat)
         home = next((module.__name__ for module in list(sys.modules.values()) if scope and vars(module).get("__file__") == scope.get("__file__")), None)
         context.home = home
         return context.snippets(name, [], tree, None, 0, every=True)
@@ -346,8 +347,9 @@ def _assign(name, value):
 class _Context:
     """Where snippets come from: the names, imports and definitions of a file."""
 
-    def __init__(self, path, scope, imports, definitions, beat):
+    def __init__(self, path, root, scope, imports, definitions, beat):
         self.path = path
+        self.root = root
         self.scope = scope
         self.imports = imports
         self.definitions = definitions
@@ -419,6 +421,8 @@ class _Context:
             parts = [self._written(each, named, depth + 1) for each in value]
             kind = ast.List if type(value) is list else ast.Tuple
             return None if None in parts else kind(parts, ast.Load())
+        if self.root in repr(value):
+            return None  # a path of this copy
         try:
             node = ast.parse(repr(value), mode="eval").body
         except (SyntaxError, ValueError):
