@@ -208,6 +208,16 @@ def test_pieces_of_tests_get_their_fixtures_tables_and_loops(tmp_path):
         ("test_kinds", 1), ("test_kinds", ""), ("test_loop", "a"), ("test_loop", "bb"), ("test_waiting", 5), ("TestOwn.test_limit", 7)]
 
 
+def test_pieces_that_the_versions_compute_differently_are_not_compared(tmp_path):
+    tests = "import pytest\nfrom kinds import KINDS\n\n\n@pytest.mark.parametrize('kind', [kind for kind in KINDS])\ndef test_kind(kind):\n    assert kind(1)\n"
+    keys = []
+    for version, kinds in (("old", "[int, str]"), ("new", "[int, float, str]")):
+        found, _ = loaded(tmp_path / version, {"kinds.py": "KINDS = %s\n" % kinds, "test_kinds.py": tests})
+        sys.modules.pop("kinds")
+        keys.append({one.key for one in found})
+    assert len(keys[0] & keys[1]) == 1
+
+
 def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
     found, _ = loaded(tmp_path, {
         "second/__init__.py": "", "second/values.py": "ROWS = [('x', 2)]\n", "second/conftest.py": "", "second/test_all.py": FIXTURE_TESTS})
