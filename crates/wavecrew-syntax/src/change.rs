@@ -81,9 +81,20 @@ pub(crate) fn each_token<'t, 's>(
             add(line_of(child.end_position()), "}");
         }
         if ends_block(*child) {
+            // JavaScript functions exist in the whole block.
+            for later in all.iter().skip(at + 1).filter(|later| is_hoisted(**later)) {
+                each_token(*later, source, skip, add);
+            }
             break;
         }
     }
+}
+
+fn is_hoisted(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "function_declaration" | "generator_function_declaration"
+    )
 }
 
 /// Whether what follows in the same block never runs.

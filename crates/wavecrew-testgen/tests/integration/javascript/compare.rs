@@ -186,6 +186,29 @@ fn output_files_and_awaited_values_are_behaviour() {
     assert_eq!(difference(&module, "later", "value").input, "later(3)");
 }
 
+/// Only the statements of a test make an object that the change concerns, and the deciding text is not in the test.
+#[test]
+fn pieces_of_tests_are_inputs() {
+    let old = "class Desk {\n  constructor(rules) { this.rules = rules; }\n  find(name) {\n    const found = this.rules.get(name.trim());\n    return found ? found() : null;\n  }\n}\n\
+        exports.open = (secret) => {\n  if (typeof secret !== 'symbol') throw new Error('closed');\n  const rules = new Map();\n  return { add: (name, rule) => rules.set(name, rule), desk: new Desk(rules) };\n};\n";
+    let new = old.replace("name.trim()", "name.trim().toLowerCase()");
+    let test = "const assert = require('assert');\nconst { open } = require('..');\n\
+        const shop = open(Symbol('a'));\nshop.add('tea', () => 4);\nassert.equal(shop.desk.find('tea'), 4);\n";
+    let dir = tempfile::tempdir().unwrap();
+    for (side, text) in [("old", old), ("new", &new)] {
+        fs::create_dir_all(dir.path().join(side).join("test")).unwrap();
+        fs::write(dir.path().join(side).join("index.js"), text).unwrap();
+        fs::write(dir.path().join(side).join("test/shop.js"), test).unwrap();
+    }
+    let module = compared(&dir.path().join("old"), &dir.path().join("new"), "index.js", 1);
+    let found = difference(&module, "shop.desk.find", "value");
+    assert_eq!(
+        found.setup[0], "const { open } = require('./index.js');",
+        "{found:?}"
+    );
+    assert!(found.input.starts_with("shop.desk.find("), "{found:?}");
+}
+
 #[test]
 fn a_call_that_no_longer_ends_is_behaviour() {
     let old =
