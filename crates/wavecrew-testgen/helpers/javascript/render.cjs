@@ -2,7 +2,7 @@
 'use strict';
 
 const { constructionText, stepText } = require('./cases.cjs');
-const { quote } = require('./literals.cjs');
+const { quote, quotedTitle } = require('./literals.cjs');
 const { parts } = require('./snippet_parts.cjs');
 
 const MAX_TITLE = 90;
@@ -10,11 +10,6 @@ const MAX_TITLE = 90;
 function shortened(text) {
   const line = text.replace(/\s+/g, ' ');
   return line.length <= MAX_TITLE ? line : `${line.slice(0, MAX_TITLE - 1)}…`;
-}
-
-// Uses the quotes that need the fewest escapes.
-function quotedTitle(text) {
-  return text.includes("'") && !text.includes('"') ? JSON.stringify(text) : quote(text);
 }
 
 // Source text without the module in front of its exports.
@@ -77,7 +72,7 @@ function testBody(found, search) {
     if (line === null) return null;
     lines.push(line);
     outcome.effects.forEach(({ index, text }) => lines.push(`expect(given${index === 0 ? '' : index + 1}).toEqual(${text});`));
-    const what = result.kind === 'value' || result.kind === 'items' ? shortened(result.text) : `a ${result.kind === 'type' ? 'function' : 'instance of its class'}`;
+    const what = { instance: 'an instance of its class', type: 'a function' }[result.kind] || shortened(result.text);
     return { lines, isAsync: outcome.async, title: `${shortened(list(found.args)) || 'no argument'} returns ${what}` };
   }
   const name = withoutSubject(target.expression, search);

@@ -279,3 +279,39 @@ test('prices', (t) => {
   const made = new Function('load', `return ${found[0].expression}`)(() => ({ Cart: class { add(name, count) { this.count = count; } total() { return this.count * 2; } } }));
   assert.equal(made('3', 'apple', 5), 10);
 });
+
+test('an object with functions is observed by its members', () => {
+  const { observe } = part('observe');
+  assert.equal(observe({ all: new Map(), on() {}, 'a-b': 1 }).text, "{ all: new Map([]), on: expect.any(Function), 'a-b': 1 }");
+  assert.equal(observe({ on() {}, other: Symbol('x') }), null);
+  assert.equal(observe(new (class Box { constructor() { this.size = 1; this.none = undefined; } })()).text, '{ size: 1 }');
+});
+
+test('an error of the engine about wrong types is misuse, unless the code throws it', () => {
+  const { isMisuse } = part('defects');
+  const call = { target: { params: [{}], steps: [] }, args: ['0'], steps: [] };
+  const outcome = { result: { kind: 'throws', name: 'TypeError', message: 'listener is not a function' }, steps: [] };
+  const search = (text) => ({ plan: { texts: [text] } });
+  assert.ok(isMisuse(search('listener()'), call, outcome));
+  assert.ok(!isMisuse(search("throw new TypeError(name + ' is not a function')"), call, outcome));
+  assert.ok(!isMisuse(search(''), call, { ...outcome, result: { ...outcome.result, message: 'no such unit' } }));
+});
+
+test('texts are quoted with as few escapes as possible', () => {
+  const { quote, quotedTitle } = part('literals');
+  assert.equal(quote("it's"), '"it\'s"');
+  assert.equal(quote('a "b"'), "'a \"b\"'");
+  assert.equal(quote('\'"\n'), "'\\'\"\\n'");
+  assert.equal(quotedTitle('\'a "b"\' returns `c`'), "'\\'a \"b\"\\' returns `c`'");
+  assert.equal(quotedTitle('f(\'a "b"\')'), '`f(\'a "b"\')`');
+  for (const text of ["it's", 'a "b"', '\'"`${x}\\', '\n\u2028']) assert.equal(evaluate([quote(text)])[0], text);
+  for (const text of ['\'a\' "b" \\n', '\'"`${x}\\', '\'"${x}']) assert.equal(evaluate([quotedTitle(text)])[0], text);
+});
+
+test('arguments that change nothing are removed', () => {
+  const { CallGenerator } = part('cases');
+  const target = { kind: 'function', name: 'f', params: [{ sure: true }, { sure: false }], steps: [], factories: [] };
+  const simpler = [...new CallGenerator(seededRandom(1), {}, [target]).simplerCalls({ target, args: ["'a'", '{}'], steps: [] }, evaluate)];
+  assert.deepEqual(simpler[0].args, ["'a'"]);
+  assert.equal(simpler[0].sameResult, true);
+});

@@ -33,6 +33,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wavecrew_measure::framework::Language;
+use wavecrew_measure::report::json;
 
 use crate::python::helper_process::Wish;
 use crate::{Dropped, GenerateError};
@@ -276,7 +277,7 @@ struct HelperOutput {
 impl HelperOutput {
     /// Takes a line, or nothing while the helper is silent.
     fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> Wish {
-        let goes_on = match line.map(serde_json::from_str) {
+        let goes_on = match line.map(|line| json::from_slice(line.as_bytes())) {
             Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
             Some(Ok(HelperLine::Difference { difference })) => {
                 self.confirmed.push((*difference).clone());

@@ -11,6 +11,7 @@ pub const HELPER: SourceFiles = source_files![
     "python/wavecrew_testgen":
     "__init__.py",
     "__main__.py",
+    "annotations.py",
     "argument_checks.py",
     "assertions.py",
     "cases.py",

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
-use wavecrew_measure::detect::Language;
+use wavecrew_measure::detect::{Framework, Language, project_of};
 
 /// The JavaScript files that `package.json` names as the package's entries, relative to the project.
 pub(super) fn entries(project: &Path) -> Vec<PathBuf> {
@@ -25,9 +25,21 @@ pub(super) fn entries(project: &Path) -> Vec<PathBuf> {
         .filter(|path| path.components().all(|part| matches!(part, Component::Normal(_))))
         .filter(|path| Language::of(path).is_some() && project.join(path).is_file())
         .collect();
-    found.sort();
+    found.sort_by_key(|path| (path.with_extension(""), module_system(project, path)));
     found.dedup();
     one_of_each_name(found)
+}
+
+/// The preferred of several module systems comes first: vitest measures no coverage of `.cjs`, jest loads no `.mjs`.
+fn module_system(project: &Path, path: &Path) -> Option<usize> {
+    let owner = project_of(&project.join(path), project);
+    let order = match owner.map(|owner| owner.framework) {
+        Some(Framework::Jest) => ["cjs", "js", "mjs"],
+        _ => ["mjs", "js", "cjs"],
+    };
+    order
+        .iter()
+        .position(|known| path.extension().is_some_and(|own| own == *known))
 }
 
 fn paths_in(value: &Value, found: &mut Vec<String>) {

@@ -161,6 +161,8 @@ class Selection:
     def _is_worthless(self, case):
         """Whether nobody relies on it: misuse, and what private functions do with odd input."""
         outcome = self.search.pool[case]
+        if self.search.targets[case.target].how == "class" and outcome.how == "returns" and all(fact[1] == "type" for fact in outcome.facts):
+            return True  # a class always makes objects of its own
         return is_misuse(outcome) or is_private(case) and (outcome.odd or is_unintended_error(outcome))
 
     def _simplify_kept(self):
