@@ -104,7 +104,6 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         .collect();
     let deferred = ids(&|item| item.text.split(['.', ';', '\n', '|']).any(defers));
     let most_deferred = deferred.len() * 2 > items.len();
-    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
     let unwanted = ids(&|item| priority(item) == Some("Won't"));
     let all_unwanted = unwanted.len() == items.len();
     [
@@ -136,12 +135,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&|item| priority(item).is_none()),
         ),
         alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
-        all_alike.then(|| {
-            Problem::new(
-                Rule::Similar,
-                "has the same acceptance criteria for all requirements",
-            )
-        }),
+        same_criteria(&told),
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
@@ -153,6 +147,17 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// `told`: the words of the criteria of each requirement.
+fn same_criteria(told: &[Vec<String>]) -> Option<Problem> {
+    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
+    all_alike.then(|| {
+        Problem::new(
+            Rule::Similar,
+            "has the same acceptance criteria for all requirements",
+        )
+    })
 }
 
 fn stories_problem(text: &str) -> Option<Problem> {
