@@ -233,7 +233,7 @@ pub const RULES: [RuleInfo; 32] = [
         Rule::HardCoded,
         "hard-coded",
         Weight::Doubts,
-        "A function returns only what its tests expect, is a stub among other functions, hides every error, does not use a parameter that the plan gives it, or uses attributes that only mocks have; or no new test of a file can fail, or no test fails when the functions in the new files that tests name do nothing.",
+        "A function returns only what its tests expect, is a stub among others, hides every error, ignores a parameter that the plan gives it, or uses attributes that only mocks have; or no new test of a file can fail, or no test fails when the functions in the new files that tests name do nothing.",
     ),
     rule(
         Rule::Rewritten,
