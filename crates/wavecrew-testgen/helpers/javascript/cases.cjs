@@ -1,6 +1,7 @@
 // Generates calls: new ones, variants of kept ones, and simpler ones.
 'use strict';
 
+const { parts } = require('./snippet_parts.cjs');
 const { simpler } = require('./simplify.cjs');
 
 const MAX_STEPS = 6;
@@ -147,6 +148,10 @@ class CallGenerator {
 function callText(call) {
   const list = call.args.join(', ');
   const { target } = call;
+  if (target.snippet) {
+    const { setup, observed } = parts(call);
+    return setup === '' ? observed : `${setup}\n${observed}`;
+  }
   if (target.kind === 'function') return `${target.expression}(${list})`;
   const made = constructionText(call);
   if (call.steps.length === 0) return made;

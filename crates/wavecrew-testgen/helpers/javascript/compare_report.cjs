@@ -1,11 +1,11 @@
 // What a comparison found: differences by cause, the changed lines that were reached, and tests.
 'use strict';
 
-const { relative } = require('node:path');
+const { dirname, relative } = require('node:path');
 const { callText, constructionText, stepText } = require('./cases.cjs');
 const { kindOfAnswers, outcomeText, plain, same } = require('./compare_outcomes.cjs');
-const { literal } = require('./literals.cjs');
-const { imports, namesIn, quotedTitle, testBody, withoutSubject } = require('./render.cjs');
+const { literal, quote } = require('./literals.cjs');
+const { imports, namesIn, quotedTitle, snippetBody, testBody, withoutSubject } = require('./render.cjs');
 
 const MAX_TEXT = 300;
 const MAX_GUARDS = 12;
@@ -92,7 +92,7 @@ class ComparisonReport {
   difference(one, cause) {
     const { call, before, after, kind, count } = one;
     const text = (source) => withoutSubject(source, this.shownAs);
-    const statements = call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
+    const statements = call.target.snippet ? required(callText(call), '.').split('\n') : call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
     const isMade = call.target.kind === 'class' && call.steps.length === 0;
     const made = this.request.tests.change ? this.test(one) : null;
     return {
@@ -140,14 +140,18 @@ class ComparisonReport {
 
   body(call, outcome) {
     if (!outcome.result || ['shown', 'overflows', 'hangs', 'crash', 'forbidden'].includes(outcome.result.kind)) return null;
+    if (JSON.stringify(outcome).includes('<project>')) return null;
     if (outcome.steps.some((step) => ['shown', 'overflows', 'hangs'].includes(step.result.kind))) return null;
+    if (call.target.snippet) return snippetBody({ ...call, outcome });
     return testBody({ ...call, outcome }, this.shownAs);
   }
 
   written(call, body) {
-    const group = withoutSubject(call.target.expression, this.shownAs);
-    const inner = body.lines.map((line) => `    ${line}`).join('\n');
+    const { snippet } = call.target;
+    const group = snippet ? snippet.label : withoutSubject(call.target.expression, this.shownAs);
+    const inner = body.lines.flatMap((line) => line.split('\n')).map((line) => `    ${line}`).join('\n');
     const title = short((body.longerTitle && body.longerTitle.length < MAX_TITLE ? body.longerTitle : body.title), MAX_TITLE);
+    if (snippet) return { group, title, names: [], isAsync: body.isAsync, inner, loads: true, text: required(`it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});`, '..') };
     const mentioned = `${call.target.expression} ${call.factory ? call.factory.expression : ''} ${call.args.join(' ')} ${call.steps.map((step) => step.args.join(' ')).join(' ')}`;
     return { group, title, names: namesIn(mentioned), isAsync: body.isAsync, inner, text: `it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});` };
   }
@@ -166,7 +170,13 @@ class ComparisonReport {
     const from = kind === 'change' ? ` different in ${request.shownPath}` : ` ${request.shownPath}`;
     const header = `// ${what}${from}${request.commit ? ` as of commit ${request.commit}` : ''}. A failure means that behaviour changed, not that the change is wrong.`;
     const used = tests.flatMap((test) => test.names);
-    return { name: request.testNames[kind], kind, header: [header, ...imports(this.shownAs, used)], tests: named };
+    const first = tests.every((test) => test.loads) ? imports(this.shownAs, []).filter((line) => !line.endsWith(`from ${quote(request.importPath)};`)) : imports(this.shownAs, used);
+    if (tests.some((test) => test.loads)) {
+      const up = dirname(request.testNames[kind]).split('/').filter((part) => part !== '.').map(() => '..').join('/') || '.';
+      for (const test of named) test.text = required(test.text, up);
+      if (request.framework === 'vitest') first.push("import { createRequire } from 'node:module';", '', 'const require = createRequire(import.meta.url);');
+    }
+    return { name: request.testNames[kind], kind, header: [header, ...first], tests: named };
   }
 
   tests() {
@@ -187,6 +197,9 @@ class ComparisonReport {
     const { request, search } = this;
     const lists = (side) => Object.fromEntries(Object.entries(this.lines[side]).map(([file, numbers]) => [file, [...numbers].sort((a, b) => a - b)]));
     const dropped = [...search.dropped].map(([what, why]) => ({ what, why }));
+    if (Object.values(request.tests).includes(true) && !request.testNames && this.differences.length + this.guards.length > 0) {
+      dropped.push({ what: 'tests', why: 'none was written, because the project has neither vitest nor jest installed' });
+    }
     if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });
     return {
       file: request.file, differences: this.differences.map(({ made, ...rest }) => rest), calls: search.calls, same: search.same,
@@ -195,8 +208,14 @@ class ComparisonReport {
   }
 }
 
+// A piece of a test that loads modules of the project like any other code. `up` is the path to the root.
+function required(text, up) {
+  return text.replace(/\bload\('([^']+)'\)/g, `require('${up}/$1')`);
+}
+
 // The function of a call, or the method that was called last.
 function functionName(call, shownAs) {
+  if (call.target.snippet) return call.target.snippet.label;
   const name = withoutSubject(call.target.expression, shownAs);
   const last = call.steps[call.steps.length - 1];
   return call.target.kind === 'class' && last && last.how !== 'spread' ? `${name}.${last.name}` : name;

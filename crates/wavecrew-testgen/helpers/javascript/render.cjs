@@ -3,6 +3,7 @@
 
 const { constructionText, stepText } = require('./cases.cjs');
 const { quote, quotedTitle } = require('./literals.cjs');
+const { parts } = require('./snippet_parts.cjs');
 
 const MAX_TITLE = 90;
 
@@ -105,6 +106,21 @@ function testBody(found, search) {
   return { lines, isAsync, title: `${title}: ${shortened(names.join(', then '))}`, longerTitle: `${title}: ${shortened(calls.join(', then '))}` };
 }
 
+// The lines of a test of a piece of a test.
+function snippetBody({ target, args, outcome: { result, async: isAsync } }) {
+  const { setup, observed } = parts({ target, args });
+  const title = shortened(observed);
+  if (result.kind === 'throws') {
+    if (result.name === null) return null;
+    const inner = [...(setup === '' ? [] : setup.split('\n')), `return ${observed};`].map((line) => `  ${line}`).join('\n');
+    const what = isAsync ? `await expect((async () => {\n${inner}\n})()).rejects` : `expect(() => {\n${inner}\n})`;
+    return { lines: [`${what}.toThrow(${thrownMatcher(result)});`], isAsync, title: `${title} throws ${result.name}` };
+  }
+  const line = expectation(observed, result, isAsync);
+  if (line === null) return null;
+  return { lines: setup === '' ? [line] : [setup, line], isAsync, title: `${title} returns ${result.kind === 'value' || result.kind === 'items' ? shortened(result.text) : `a ${result.kind === 'type' ? 'function' : 'result of its own'}`}` };
+}
+
 function imports(search, used, functions = 'describe, expect, it') {
   const { plan } = search;
   const named = [...new Set(used.filter((name) => name !== 'default'))];
@@ -163,4 +179,4 @@ function render(search) {
   };
 }
 
-module.exports = { imports, namesIn, quotedTitle, render, shortened, testBody, withoutSubject };
+module.exports = { imports, namesIn, quotedTitle, render, shortened, snippetBody, testBody, withoutSubject };

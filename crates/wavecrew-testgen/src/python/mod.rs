@@ -59,6 +59,8 @@ pub const HELPER: SourceFiles = source_files![
     "session.py",
     "simplify.py",
     "snapshot.py",
+    "snippet_fixtures.py",
+    "snippet_options.py",
     "snippets.py",
     "stability.py",
     "stubs.py",
