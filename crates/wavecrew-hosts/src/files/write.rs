@@ -158,3 +158,39 @@ fn remove_surplus(root: &Path, folder: &str, wanted: &Snapshot, kept: &[&str]) -
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::ObjectCache;
+
+    #[test]
+    fn a_small_file_stays_the_same_file_and_one_with_a_second_name_is_replaced() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().join("root");
+        let objects = ObjectCache::open(&base.path().join("objects")).unwrap();
+        let mut hashes = HashCache::default();
+        let mut write = |text: &str| {
+            let entry = |executable| Entry::File {
+                id: objects.add(&mut text.as_bytes()).unwrap(),
+                executable,
+                size: text.len() as u64,
+            };
+            let names = [("file", false), ("linked", false), ("program", true)];
+            let entries = names.map(|(name, executable)| (name.to_owned(), entry(executable)));
+            let wanted = Snapshot(entries.into_iter().collect());
+            write_snapshot(&root, &wanted, &[], &objects, &mut hashes).unwrap();
+            names.map(|(name, _)| {
+                assert_eq!(fs::read_to_string(root.join(name)).unwrap(), text);
+                fs::metadata(root.join(name)).unwrap().ino()
+            })
+        };
+        let [file, linked, program] = write("first");
+        fs::hard_link(root.join("linked"), base.path().join("outside")).unwrap();
+        let after = write("second, longer");
+        assert_eq!(after[0], file);
+        assert!(after[1] != linked && after[2] != program);
+        assert_eq!(fs::read_to_string(base.path().join("outside")).unwrap(), "first");
+        assert_eq!(write("3")[0], file);
+    }
+}

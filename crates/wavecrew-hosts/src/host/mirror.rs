@@ -204,3 +204,55 @@ fn names_in(folder: &Path) -> Vec<String> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_earlier_turns_left_goes_and_mounted_places_stay() {
+        let base = tempfile::tempdir().unwrap();
+        let (session, outside) = (base.path().join("session"), base.path().join("outside"));
+        let run = session.join(".run");
+        for folder in ["in-1", "in-2/deep", "asks", "scratch"] {
+            fs::create_dir_all(run.join(folder)).unwrap();
+        }
+        fs::create_dir_all(&outside).unwrap();
+        for file in [
+            outside.join("f"),
+            outside.join("g"),
+            run.join("in-1/mine"),
+            run.join("in-2/deep/other"),
+            run.join("asks/question"),
+            run.join("scratch/prompt-1"),
+            run.join("team.toml"),
+        ] {
+            fs::write(file, "old").unwrap();
+        }
+        symlink(outside.join("f"), run.join("scratch/prompt-2")).unwrap();
+        fs::hard_link(outside.join("g"), run.join("scratch/prompt-3")).unwrap();
+        symlink(&outside, run.join("in-3")).unwrap();
+        let before = fs::metadata(run.join("scratch/prompt-1")).unwrap().ino();
+        let mut stays = empty_folders(&session, &run.join("in-1"), &Snapshot::default());
+        stays.sort();
+        let wanted = [
+            ".run/asks",
+            ".run/in-1",
+            ".run/in-2",
+            ".run/scratch",
+            ".run/scratch/prompt-1",
+        ];
+        assert_eq!(stays, wanted);
+        let names = |folder: &str| names_in(&run.join(folder)).len();
+        assert_eq!(
+            [names("in-1"), names("in-2"), names("asks"), names("scratch")],
+            [1, 0, 0, 1]
+        );
+        let after = fs::metadata(run.join("scratch/prompt-1")).unwrap();
+        assert_eq!((after.ino(), after.len()), (before, 0));
+        for file in ["f", "g"] {
+            assert_eq!(fs::read_to_string(outside.join(file)).unwrap(), "old");
+        }
+    }
+}
