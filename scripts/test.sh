@@ -26,7 +26,7 @@ if [ "${WAVECREW_SKIP_FRAMEWORKS:-}" != 1 ]; then
     step "install frameworks" scripts/install-frameworks.sh
 fi
 if [ "${WAVECREW_SKIP_REMOTE:-}" != 1 ]; then
-    need_packages python3:python3-venv
+    need_packages python3:python3-venv faketime:faketime
     step "install nats" scripts/install-nats.sh
 fi
 for component in clippy fmt; do

@@ -1,7 +1,10 @@
 #!/bin/sh
-# Tries workers on other machines on this one: a NATS server, one worker, and a run that uses it.
+# Tries workers on other machines on this one: a NATS server, one host, and a run that uses it.
 # Needs `nats-server` and `wavecrew` in PATH. Ends what it starts.
 set -eu
+for program in nats-server wavecrew; do
+    command -v $program >/dev/null || { echo "error: $program is not on PATH" >&2; exit 1; }
+done
 example=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
 trap 'kill $server $worker 2>/dev/null; wait; rm -rf "$folder"' EXIT

@@ -33,7 +33,7 @@ def download(registry, name, version, folder):
         file = run(["npm", "pack", "--silent", f"{name}@{version}"], folder).strip().splitlines()[-1]
         return folder / file
     run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", f"{name}=={version}"], folder)
-    spelled = re.sub(r"[-_.]+", "[-_.]", re.escape(name).replace("\\-", "-"))
+    spelled = "[-_.]+".join(map(re.escape, re.split(r"[-_.]+", name)))
     for path in folder.iterdir():
         if re.fullmatch(rf"{spelled}-{re.escape(version)}\.(tar\.gz|zip)", path.name, re.IGNORECASE):
             return path

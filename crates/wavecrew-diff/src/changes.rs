@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wavecrew_measure::detect::is_test;
-use wavecrew_syntax::{ChangedLines, Grammar, Lines, Signature, SymbolKind, changed_lines, signatures};
+use wavecrew_syntax::{
+    ChangedLines, Grammar, Lines, Signature, SymbolKind, changed_lines, errors, signatures,
+};
 use wavecrew_testgen::diff::{ChangedFile, LineRange};
 
 use crate::interface::{InterfaceChange, interface_changes};
@@ -38,6 +40,10 @@ pub fn kind_of(path: &Path) -> FileKind {
     match Grammar::of(path) {
         Some(_) if is_tests || is_test(path, Path::new("")) || name == "conftest.py" => FileKind::Test,
         Some(_) if declares || name == "setup.py" || name.contains(".config.") => FileKind::Other,
+        // Settings of the documentation.
+        Some(_) if name == "conf.py" && path.iter().any(|folder| folder == "docs" || folder == "doc") => {
+            FileKind::Other
+        }
         Some(grammar) => FileKind::Source(grammar),
         None => FileKind::Other,
     }
@@ -124,17 +130,38 @@ fn edited(path: &Path, grammar: Grammar, old: &str, new: &str, cosmetic: bool, f
             .files
             .push(reported(path, grammar, FileStatus::Changed, &lines));
     }
+    // What follows a syntax error may look removed.
+    let is_readable = [old, new].iter().all(|source| errors(grammar, source).is_empty());
     let (old, new) = (signatures(grammar, old), signatures(grammar, new));
-    found.interface.extend(interface_changes(path, &old, &new));
+    if is_readable {
+        found.interface.extend(interface_changes(path, &old, &new));
+    }
     found.comparable.push(changed_file(path, &lines, &old, &new));
 }
 
-/// Whether only a module's own version number changed. Such modules are not searched.
+/// What modules say about their project, such as `__author__`.
+const ABOUT_PROJECT: [&str; 10] = [
+    "author",
+    "author_email",
+    "copyright",
+    "credits",
+    "date",
+    "email",
+    "license",
+    "maintainer",
+    "maintainer_email",
+    "url",
+];
+
+/// Whether only a module's own version number, or what it says about its project changed. Such modules are not searched.
 fn is_only_version(grammar: Grammar, old: (&str, &[Lines]), new: (&str, &[Lines])) -> bool {
     let is_version = |line: &str| {
         let name = line.split(['=', ':']).next().unwrap_or_default().trim_end();
-        let name = name.trim_matches('_').to_lowercase();
-        line.contains('=') && ["version", "version_info"].contains(&name.as_str())
+        let plain = name.trim_matches('_').to_lowercase();
+        let is_named = ["version", "version_info", "version_tuple", "commit_id"].contains(&plain.as_str());
+        let is_about_project = name.starts_with("__")
+            && (plain.starts_with("release") || ABOUT_PROJECT.contains(&plain.as_str()));
+        line.contains('=') && (is_named || is_about_project)
     };
     let all = |(source, ranges): (&str, &[Lines])| {
         let source: Vec<&str> = source.lines().collect();
@@ -230,6 +257,7 @@ mod tests {
         for name in ["test.js", "tests.py", "lib/test.mjs", "tests/a.py", "test_a.py"] {
             assert_eq!(kind_of(Path::new(name)), FileKind::Test, "{name}");
         }
+        assert_eq!(kind_of(Path::new("docs/conf.py")), FileKind::Other);
         assert_eq!(
             kind_of(Path::new("testing.py")),
             FileKind::Source(Grammar::Python)
@@ -241,6 +269,12 @@ mod tests {
         for (old, new, expected) in [
             ("__version__ = '1.0'\n", "__version__ = '1.1'\n", true),
             ("VERSION: str = '1.0'\n", "VERSION: str = '1.1'\n", true),
+            (
+                "__commit_id__ = commit_id = 'a1'\n__releasedate__ = '1'\n",
+                "__commit_id__ = commit_id = 'b2'\n__releasedate__ = '2'\n__author__ = 'A'\n",
+                true,
+            ),
+            ("RELEASES = 1\n", "RELEASES = 2\n", false),
             (
                 "__version__ = '1.0'\nRATE = 1\n",
                 "__version__ = '1.1'\nRATE = 2\n",

@@ -47,10 +47,12 @@ impl InterfaceChangeKind {
 
 /// The public changes between two versions of a file, in the order of the new version.
 pub fn interface_changes(file: &Path, old: &[Signature], new: &[Signature]) -> Vec<InterfaceChange> {
+    let (old, new) = (last_of_each_name(old), last_of_each_name(new));
     let mut found = Vec::new();
     let mut gone: Vec<&Signature> = old
         .iter()
         .filter(|one| one.public && !new.iter().any(|other| other.name == one.name))
+        .copied()
         .collect();
     let change =
         |change, name: &str, before: Option<&Signature>, after: Option<&Signature>| InterfaceChange {
@@ -96,6 +98,16 @@ pub fn interface_changes(file: &Path, old: &[Signature], new: &[Signature]) -> V
     found
 }
 
+/// A function that is defined several times, such as one with `@overload`, is what its last definition says.
+fn last_of_each_name(all: &[Signature]) -> Vec<&Signature> {
+    let is_last = |at: usize, one: &Signature| !all[at + 1..].iter().any(|later| later.name == one.name);
+    let numbered = all.iter().enumerate();
+    numbered
+        .filter(|(at, one)| is_last(*at, one))
+        .map(|(_, one)| one)
+        .collect()
+}
+
 fn shown(signature: &Signature) -> String {
     match signature.kind {
         SymbolKind::Class => format!("class {}", signature.name),
@@ -107,6 +119,17 @@ fn shown(signature: &Signature) -> String {
 mod tests {
     use super::*;
     use wavecrew_syntax::{Grammar, signatures};
+
+    #[test]
+    fn a_function_with_several_signatures_changes_once() {
+        let text = "@overload\ndef one(a): ...\n\n\n@overload\ndef one(a, b): ...\n\n\ndef one(a, b=None):\n    return a\n";
+        let known = signatures(Grammar::Python, text);
+        assert_eq!(interface_changes(Path::new("m.py"), &known, &known), []);
+        let changed = signatures(Grammar::Python, &text.replace("(a", "(x"));
+        let found = interface_changes(Path::new("m.py"), &known, &changed);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].after.as_deref(), Some("one(x, b=None)"));
+    }
 
     #[test]
     fn renamed_removed_added_and_changed_functions_are_told_apart() {

@@ -137,12 +137,13 @@ pub fn resolve(top: &Path, selection: &Selection) -> Result<Revisions, RevisionE
     let known = |word: &str| -> Result<String, RevisionError> {
         commit(top, word)?.ok_or_else(|| RevisionError::Unknown(word.to_owned()))
     };
-    let (old, name) = if let Some((old, name)) = word.split_once("...") {
+    let (old, old_name, name) = if let Some((old, name)) = word.split_once("...") {
         let (old, name) = (or_head(old), or_head(name));
         let base = merge_base(top, &known(old)?, &known(name)?)?;
-        (base.ok_or_else(|| RevisionError::Unknown(word.clone()))?, name)
+        let base = base.ok_or_else(|| RevisionError::Unknown(word.clone()))?;
+        (base, format!("merge base of {old} and {name}"), name)
     } else if let Some((old, name)) = word.split_once("..") {
-        (known(or_head(old))?, or_head(name))
+        (known(or_head(old))?, or_head(old).to_owned(), or_head(name))
     } else {
         return Ok(Revisions {
             old: known(word)?,
@@ -154,12 +155,7 @@ pub fn resolve(top: &Path, selection: &Selection) -> Result<Revisions, RevisionE
         return Err(RevisionError::RangeAndFlag(word.clone()));
     }
     Ok(Revisions {
-        old_name: word
-            .split("..")
-            .next()
-            .filter(|name| !name.is_empty())
-            .unwrap_or("HEAD")
-            .to_owned(),
+        old_name,
         new: NewVersion::Commit {
             commit: known(name)?,
             name: name.to_owned(),

@@ -43,22 +43,22 @@ pub(crate) fn arguments(flags: &str) -> String {
 
 /// The schema of the argument `max_cost`.
 pub(crate) fn max_cost(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "number", "exclusiveMinimum": 0, "description": about("limit in US dollars for all workers together")})
+    json_schema!({"type": "number", "exclusiveMinimum": 0, "description": about("Limit in US dollars for all workers together")})
 }
 
 /// The schema of the argument `max_tokens`.
 pub(crate) fn max_tokens(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "integer", "minimum": 1, "description": about("limit in tokens for all workers together")})
+    json_schema!({"type": "integer", "minimum": 1, "description": about("Limit in tokens for all workers together")})
 }
 
 /// The schema of the argument `max_time_seconds`.
 pub(crate) fn max_time_seconds(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "integer", "minimum": 1, "description": about("time limit for the whole run")})
+    json_schema!({"type": "integer", "minimum": 1, "description": about("Time limit of the whole run, in seconds")})
 }
 
 fn about(limit: &str) -> String {
     format!(
-        "{limit}. At the limit no further worker starts, running workers may finish, and a higher limit continues"
+        "{limit}. At the limit no further worker starts, and running workers finish. A call with a higher limit continues."
     )
 }
 

@@ -70,6 +70,6 @@ pub(crate) fn isolation(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "enum": ["none", "worktree"],
-        "description": "`worktree` gives each worker its own git worktree, which is kept if it has changes; default: `none`",
+        "description": "`worktree` gives each worker its own git worktree, which is kept if it has changes. Default: `none`.",
     })
 }

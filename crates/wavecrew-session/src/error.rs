@@ -4,6 +4,8 @@
 
 use crate::lock::Holder;
 use rustix::io::Errno;
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use wavecrew_core::plan::Problem;
@@ -37,7 +39,7 @@ pub enum SessionError {
         operation: &'static str,
         cause: io::Error,
     },
-    #[error("the session `{}` is in use{}", path.display(), by(holder.as_deref()))]
+    #[error("the session `{}` is in use{}", session_of(path), by(holder.as_deref()))]
     Locked {
         path: PathBuf,
         holder: Option<Box<Holder>>,
@@ -103,6 +105,12 @@ fn lines(problems: impl Iterator<Item = String>) -> String {
     problems.collect::<Vec<_>>().join("\n")
 }
 
+/// The name of the session whose lock this is.
+fn session_of(lock: &Path) -> Cow<'_, str> {
+    let name = lock.parent().and_then(Path::file_name);
+    name.map_or_else(|| lock.to_string_lossy(), OsStr::to_string_lossy)
+}
+
 fn by(holder: Option<&Holder>) -> String {
     holder.map_or_else(
         || " by another process".to_owned(),
@@ -158,7 +166,7 @@ impl SessionError {
             Self::UnknownField { known, .. } if known.is_empty() => "this team shares no state".into(),
             Self::UnknownField { known, .. } => format!("known fields: {}", known.join(", ")),
             Self::NotCoordinator { .. } => {
-                "workers send messages only to the coordinator: omit the receiver".into()
+                "workers send messages only to the coordinator: omit the recipient".into()
             }
             Self::UnclaimedReport { .. } => {
                 "take that report into the journal before starting the attempt again".into()

@@ -81,9 +81,20 @@ pub(crate) fn each_token<'t, 's>(
             add(line_of(child.end_position()), "}");
         }
         if ends_block(*child) {
+            // JavaScript functions exist in the whole block.
+            for later in all.iter().skip(at + 1).filter(|later| is_hoisted(**later)) {
+                each_token(*later, source, skip, add);
+            }
             break;
         }
     }
+}
+
+fn is_hoisted(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "function_declaration" | "generator_function_declaration"
+    )
 }
 
 /// Whether what follows in the same block never runs.
@@ -122,6 +133,8 @@ pub struct FunctionShape {
     /// A hash of what runs in it.
     pub fingerprint: u64,
     pub body: BodyShape,
+    /// Names of parameters that its body does not use.
+    pub unused: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +188,7 @@ fn function(node: Node<'_>, source: &str) -> Option<FunctionShape> {
         name: text(name, source).to_owned(),
         line: line_of(node.start_position()),
         fingerprint: xxh3_64(tokens.as_bytes()),
+        unused: unused(function, body, source),
         body: match shape(function, body, source) {
             BodyShape::Empty if is_unfinished(text(function, source)) => BodyShape::Stub,
             other => other,
@@ -276,6 +290,31 @@ fn has_parameters(function: Node<'_>, source: &str) -> bool {
     })
 }
 
+/// Parameters that the body does not name.
+fn unused(function: Node<'_>, body: Node<'_>, source: &str) -> Vec<String> {
+    let identifiers = |node: Node<'_>| {
+        let mut found = Vec::new();
+        walk(node, |node| {
+            if node.kind().contains("identifier") {
+                found.push(text(node, source).to_owned());
+            }
+            true
+        });
+        found
+    };
+    let used = identifiers(body);
+    let parameters = field(function, "parameters").map_or_else(Vec::new, children);
+    let names = parameters.into_iter().filter_map(|parameter| {
+        let mut names = identifiers(parameter).into_iter();
+        names
+            .next()
+            .filter(|name| !["self", "cls"].contains(&name.as_str()))
+    });
+    names
+        .filter(|name| !name.starts_with('_') && !used.contains(name))
+        .collect()
+}
+
 /// A statement that marks code as not implemented.
 fn is_stub(statement: Node<'_>, source: &str) -> bool {
     match statement.kind() {
@@ -322,6 +361,15 @@ fn constant(node: Node<'_>, source: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_that_are_not_used() {
+        let of = |language, source| functions(language, source)[0].unused.join(" ");
+        let python = "def count(self, store, word=None, limit: int = 3, _x=1):\n    return len(store.all(key=limit))\n";
+        assert_eq!(of(Grammar::Python, python), "word");
+        let script = "export function split(amount, parts = 2) {\n  return amount;\n}\n";
+        assert_eq!(of(Grammar::JavaScript, script), "parts");
+    }
 
     #[test]
     fn comments_layout_and_dead_code_change_nothing() {

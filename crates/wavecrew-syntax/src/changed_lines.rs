@@ -258,6 +258,16 @@ mod tests {
     }
 
     #[test]
+    fn functions_after_a_return_run_in_javascript() {
+        let before = "function f(o) {\n  return g(o);\n  function g(o) {\n    return o;\n  }\n  o = 1;\n}\n";
+        let dead = before.replace("o = 1", "o = 2");
+        assert!(changed_lines(Grammar::JavaScript, before, &dead).is_empty());
+        let after = before.replace("return o;", "return o + 1;");
+        let changed = changed_lines(Grammar::JavaScript, before, &after);
+        assert_eq!(changed.new, [Lines { first: 4, last: 4 }]);
+    }
+
+    #[test]
     fn a_change_is_on_its_lines_in_both_versions() {
         let before = "def f(x):\n    if x > 1:\n        return 1\n    return 2\n";
         let after = "# more\ndef f(x):\n    if x >= 1:\n        return 1\n    return 2\n";

@@ -76,6 +76,17 @@ pub fn testing_cases() -> Vec<TestingCase> {
             include_str!("../truth/testing/unseen_vitest.txt"),
         ),
         ("unseen jest", include_str!("../truth/testing/unseen_jest.txt")),
+        ("unseen3", include_str!("../truth/testing/unseen3.txt")),
+        (
+            "unseen3 vitest",
+            include_str!("../truth/testing/unseen3_vitest.txt"),
+        ),
+        ("unseen3 jest", include_str!("../truth/testing/unseen3_jest.txt")),
+        ("further", include_str!("../truth/testing/further.txt")),
+        (
+            "further vitest",
+            include_str!("../truth/testing/further_vitest.txt"),
+        ),
     ]
     .into_iter()
     .flat_map(|(framework, text)| cases_of(framework, text))

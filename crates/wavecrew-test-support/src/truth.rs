@@ -67,6 +67,8 @@ pub fn cases() -> Vec<Case> {
         "solution",
         "table",
         "unseen",
+        "unseen3",
+        "further",
     ];
     suites
         .into_iter()

@@ -37,12 +37,14 @@ impl std::fmt::Debug for CodeCase {
     }
 }
 
-const SUITES: [(&str, &str); 5] = [
+const SUITES: [(&str, &str); 7] = [
     ("planex", include_str!("../truth/code/planex.txt")),
     ("node", include_str!("../truth/code/node.txt")),
     ("lifecycle", include_str!("../truth/code/lifecycle.txt")),
     ("unseen", include_str!("../truth/code/unseen.txt")),
     ("unseen2", include_str!("../truth/code/unseen2.txt")),
+    ("unseen3", include_str!("../truth/code/unseen3.txt")),
+    ("further", include_str!("../truth/code/further.txt")),
 ];
 
 /// All cases, in the order of their files.

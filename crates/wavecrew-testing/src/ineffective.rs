@@ -50,7 +50,8 @@ fn killers(trial: &Trial) -> &[TestId] {
     }
 }
 
-/// Units that run functions, and pass when these raise an error, do nothing, or have any mutant that was tried.
+/// Units that run functions, and pass when these do nothing, or have any mutant that was tried. That they fail when these
+/// raise an error does not count where several mutants were tried and one of them survived all tests.
 fn units_without_kill<'u>(
     units: &'u [TestCoverage],
     trials: &Trials,
@@ -65,16 +66,26 @@ fn units_without_kill<'u>(
         };
         is(MutantKind::Raises) && is(MutantKind::Emptied)
     };
-    let controls = trials
-        .controls
-        .iter()
-        .filter(|(kind, _)| *kind != MutantKind::Unchanged)
-        .map(|(_, trial)| trial);
-    let killed: BTreeSet<&TestId> = trials.tried.iter().chain(controls).flat_map(killers).collect();
+    let controls = |wanted: MutantKind| {
+        let of_kind = trials.controls.iter().filter(move |(kind, _)| *kind == wanted);
+        of_kind.flat_map(|(_, trial)| killers(trial))
+    };
+    let killers_of_any = trials.tried.iter().flat_map(killers);
+    let killed: BTreeSet<&TestId> = killers_of_any.chain(controls(MutantKind::Emptied)).collect();
+    let needs_no_error: BTreeSet<&TestId> = controls(MutantKind::Raises).collect();
+    let has_survivor = |unit: &TestCoverage| {
+        let is_run = |trial: &&Trial| {
+            let mut lines = unit.points.iter().filter(|point| point.kind == PointKind::Line);
+            lines.any(|point| trial.file == point.file && trial.line == point.line)
+        };
+        let tried: Vec<&Trial> = trials.tried.iter().filter(is_run).collect();
+        tried.len() > 1 && tried.iter().any(|trial| trial.fate == MutantFate::Survived)
+    };
     let mut of_file: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     let mut without = Vec::new();
     for unit in units {
-        if unit.tests.iter().any(|test| killed.contains(test)) {
+        let is_one_of = |tests: &BTreeSet<&TestId>| unit.tests.iter().any(|test| tests.contains(test));
+        if is_one_of(&killed) || (is_one_of(&needs_no_error) && !has_survivor(unit)) {
             continue;
         }
         let mut files: BTreeSet<&str> = BTreeSet::new();
@@ -134,7 +145,7 @@ mod unit_tests {
     fn trial(by: &[&str]) -> Trial {
         Trial {
             file: "a.py".to_owned(),
-            line: 1,
+            line: 2,
             what: String::new(),
             fate: if by.is_empty() {
                 MutantFate::Survived
@@ -149,6 +160,8 @@ mod unit_tests {
         let units = [
             unit("value", 2),
             unit("raises", 2),
+            unit("only runs", 2),
+            unit("only runs where no mutant is", 3),
             unit("vacuous", 2),
             unit("constant", 1),
         ];
@@ -156,17 +169,20 @@ mod unit_tests {
             tried: vec![trial(&["value"]), trial(&[])],
             controls: vec![
                 (MutantKind::Unchanged, trial(&["reads"])),
-                (MutantKind::Raises, trial(&["value"])),
+                (
+                    MutantKind::Raises,
+                    trial(&["value", "only runs", "only runs where no mutant is"]),
+                ),
                 (MutantKind::Emptied, trial(&["value", "raises"])),
             ],
             ..Trials::default()
         };
         assert_eq!(readers_of_source(&trials), BTreeSet::from([id("reads")]));
         let without = |trials: &Trials| -> Vec<String> {
-            let found = units_without_kill(&units, trials, |_| BTreeSet::from([2]));
+            let found = units_without_kill(&units, trials, |_| BTreeSet::from([2, 3]));
             found.iter().map(|unit| unit.tests[0].name.clone()).collect()
         };
-        assert_eq!(without(&trials), ["vacuous"]);
+        assert_eq!(without(&trials), ["only runs", "vacuous"]);
         // Without a result, nothing is certain.
         trials.controls.pop();
         assert_eq!(without(&trials), Vec::<String>::new());

@@ -1,6 +1,7 @@
 //! The result of a session in figures and in one line: `203 tests in 2 files kept · coverage 70 → 98 % · ...`. Written into
 //! the session after each measurement, so that every view of the session shows the same.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -12,6 +13,7 @@ use wavecrew_session::SessionPaths;
 
 use crate::coverage_figures::lines;
 use crate::layer::{self, Kind};
+use crate::offline_agent::finished_modules;
 use crate::quality::Data;
 use crate::rounds::{self, write_atomically};
 use crate::scope::Scope;
@@ -28,6 +30,12 @@ pub struct Summary {
     pub mutants_killed: u64,
     pub mutants: u64,
     pub suspected_defects: usize,
+    /// Modules that do not load because something is not installed.
+    #[serde(default)]
+    pub not_loaded: usize,
+    /// The commands that install it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub fixes: BTreeSet<String>,
     /// How long the baseline took.
     #[serde(default)]
     pub baseline_seconds: f64,
@@ -54,6 +62,9 @@ impl Summary {
             summary.kept_files += placed.iter().filter(|file| file.kind == Kind::Test).count();
             summary.kept_tests += layer.run.kept.tests;
             failing += layer.run.suspected_defects.len();
+            let (modules, fixes) = finished_modules::fixes(session, name);
+            summary.not_loaded = summary.not_loaded.max(modules);
+            summary.fixes.extend(fixes);
             coverage_known &= layer.run.coverage.is_some();
             if let Some(mutation) = &layer.run.mutation {
                 summary.mutants_killed += mutation.killed;
@@ -90,6 +101,15 @@ impl Summary {
         }
         if self.suspected_defects > 0 {
             parts.push(count(self.suspected_defects, "suspected defect"));
+        }
+        if self.not_loaded > 0 {
+            let fixes: Vec<&str> = self.fixes.iter().map(String::as_str).collect();
+            let modules = count(self.not_loaded, "module");
+            let verb = if self.not_loaded == 1 { "does" } else { "do" };
+            parts.push(format!(
+                "{modules} {verb} not load, fix with `{}`",
+                fixes.join(" && ")
+            ));
         }
         parts.join(" · ")
     }
@@ -129,12 +149,15 @@ mod tests {
             mutants_killed: 31,
             mutants: 34,
             suspected_defects: 1,
+            not_loaded: 2,
+            fixes: ["uv add --dev attrs".to_owned(), "uv add --dev PyYAML".to_owned()].into(),
             baseline_seconds: 0.0,
             line: String::new(),
         };
         assert_eq!(
             full.described(),
-            "203 tests in 2 files kept · coverage 70 → 98.2 % · 31 of 34 mutants killed · 1 suspected defect"
+            "203 tests in 2 files kept · coverage 70 → 98.2 % · 31 of 34 mutants killed · 1 suspected defect \
+             · 2 modules do not load, fix with `uv add --dev PyYAML && uv add --dev attrs`"
         );
         let unknown = Summary {
             kept_tests: 1,

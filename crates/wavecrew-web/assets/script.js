@@ -118,8 +118,10 @@
   function setZoom(to) {
     zoom = Math.min(1.6, Math.max(0.3, to));
     document.documentElement.style.setProperty("--zoom", zoom);
+    showZoom();
     edges();
   }
+  function showZoom() { for (const b of document.querySelectorAll("[data-zoom='0']")) b.textContent = `${Math.round(100 * zoom)} %`; }
   addEventListener("click", (e) => {
     const zoomBy = e.target.closest?.("[data-zoom]");
     if (zoomBy) setZoom(zoomBy.dataset.zoom === "0" ? 1 : zoom * Number(zoomBy.dataset.zoom));
@@ -149,7 +151,9 @@
       else {
         const other = e.key === "ArrowRight" ? column?.nextElementSibling : column?.previousElementSibling;
         const items = other ? [...other.querySelectorAll("li")] : [];
-        next = items[Math.min(items.length - 1, [...item.parentNode.children].indexOf(item))];
+        // The result of a filter has no columns.
+        if (!column) next = e.key === "ArrowRight" ? item.nextElementSibling : item.previousElementSibling;
+        else next = items[Math.min(items.length - 1, [...item.parentNode.children].indexOf(item))];
       }
       const link = next?.querySelector("[data-task]");
       if (link) { link.focus(); e.preventDefault(); }
@@ -212,6 +216,7 @@
     for (const s of el.querySelectorAll("[data-scroll=end]")) if (!s.dataset.seen) { s.dataset.seen = "1"; if (!s.scrollTop) s.scrollTop = s.scrollHeight; }
     for (const b of el.querySelectorAll("[data-notify]")) b.hidden = !("Notification" in window) || Notification.permission !== "default";
     if (el.querySelector("#board-cards") || el.closest?.("#board-cards")) edgesSoon();
+    showZoom();
     clock();
   }
   dress(document);

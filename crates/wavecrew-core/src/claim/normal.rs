@@ -2,6 +2,7 @@
 //! checks of documents read this form.
 
 use super::heading::fit;
+use super::text::{is_english, words};
 
 /// The document with headings as lines that begin with `#`: underlined ones, bold lines, HTML, without a
 /// space. If a required heading is missing, a label of a paragraph, a list item or a table row takes its
@@ -16,8 +17,41 @@ pub(super) fn usual_form(text: &str, wanted: &[String]) -> String {
     if !missing.is_empty() {
         text = labels(&text, &missing);
         text.push_str(&columns(&text, &missing));
+        if !is_english(&words(&text)) {
+            text = by_position(&text, wanted);
+        }
     }
     text
+}
+
+/// In a language with other words for them: as many sections as are wanted, and those that are known in their places. The
+/// others are what is wanted in theirs.
+fn by_position(text: &str, wanted: &[String]) -> String {
+    let mut code = false;
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let is_section: Vec<bool> = lines
+        .iter()
+        .map(|line| {
+            code ^= is_fence(line);
+            !code && line.starts_with("## ")
+        })
+        .collect();
+    let places: Vec<usize> = (0..lines.len()).filter(|&at| is_section[at]).collect();
+    let known = |at: usize| {
+        wanted
+            .iter()
+            .position(|wanted| fit(&lines[places[at]][3..], wanted) > 0)
+    };
+    let fits = places.len() == wanted.len()
+        && (0..places.len()).all(|at| known(at).is_none_or(|place| place == at))
+        && (0..places.len()).any(|at| known(at).is_some());
+    if fits {
+        let unknown: Vec<usize> = (0..places.len()).filter(|&at| known(at).is_none()).collect();
+        for at in unknown {
+            lines[places[at]] = format!("## {}", wanted[at]);
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Sections for required headings that are columns of a table: the text of the cells.
@@ -273,6 +307,12 @@ mod tests {
         ] {
             assert!(has_heading(&usual_form(text, &wanted), "Scope"), "{text}");
         }
+        let wanted = ["Verdict", "Findings", "Scope"].map(str::to_owned);
+        let foreign = usual_form("## Verdict\nja\n## Bevindingen\ngeen\n## Scope\nalles\n", &wanted);
+        assert!(has_heading(&foreign, "Findings"), "{foreign}");
+        let other = usual_form("## Scope\nja\n## Bevindingen\ngeen\n## Verdict\nalles\n", &wanted);
+        assert!(!has_heading(&other, "Findings"), "{other}");
+        let wanted = ["Scope".to_owned()];
         for text in ["```\n# Scope\n```", "the scope is x", "---\nScope: a\n---\nx"] {
             assert!(!has_heading(&headings(text, &wanted), "Scope"), "{text}");
         }

@@ -40,7 +40,7 @@ impl Scope {
                             files: step.max_files,
                             modules: step.max_modules,
                         };
-                        PipelineChoice::new(&step.pipeline, format!("{size}, within {limit}"))
+                        PipelineChoice::new(&step.pipeline, format!("{size} (limit: {limit})"))
                     }
                     None => PipelineChoice::new(
                         otherwise,

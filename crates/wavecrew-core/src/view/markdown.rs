@@ -146,7 +146,7 @@ fn entry(text: &mut String, ledger: &Ledger, task: TaskIx) {
     if !result.findings.is_empty() {
         let _ = writeln!(text, "  - Findings: {}", one_line(&result.findings));
     }
-    for (column, value) in &result.outputs {
+    for (column, value) in result.outputs.iter().filter(|(_, value)| !value.is_empty()) {
         let _ = writeln!(text, "  - {column}: {}", one_line(value));
     }
     if !result.doubt.is_empty() {

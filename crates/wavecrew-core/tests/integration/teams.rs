@@ -355,7 +355,7 @@ fn the_size_of_a_change_chooses_the_testing_pipeline() {
     let choice = team
         .choose("", Some(ChangeSize { files: 2, modules: 1 }))
         .unwrap();
-    assert_eq!(choice.reason, "2 files in 1 module, within 3 files in 1 module");
+    assert_eq!(choice.reason, "2 files in 1 module (limit: 3 files in 1 module)");
     assert_eq!(team.choose("", None).unwrap().pipeline, "comprehensive");
 }
 

@@ -26,6 +26,7 @@ impl ServerTool for SpawnAgent {
 pub(super) struct SendInput {
     /// The agent_id that spawn_agent returned.
     id: String,
+    /// What to tell the agent.
     message: String,
     /// End the current turn first.
     #[serde(default)]
@@ -44,8 +45,10 @@ impl ServerTool for SendInput {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitForAgents {
+    /// What spawn_agent returned as agent_id, one or more.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
+    /// At most an hour; default: 30000.
     #[serde(default = "default_wait_ms")]
     timeout_ms: u64,
 }
@@ -63,6 +66,7 @@ impl ServerTool for WaitForAgents {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloseAgent {
+    /// The agent_id that spawn_agent returned.
     id: String,
 }
 

@@ -30,6 +30,7 @@ pub(super) struct TeamMessage {
     /// Default: note.
     #[serde(rename = "type", default = "note")]
     kind: String,
+    /// The message, in one line.
     summary: String,
     /// The role that should read it; default: every role.
     to: Option<String>,

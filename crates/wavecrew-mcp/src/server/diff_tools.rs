@@ -33,7 +33,7 @@ impl ServerTool for BehaviourDiff {
         the two versions behave differently, each with the result before and after and the responsible lines. Without a \
         model. An empty list of differences means that none was found in the given time.";
 
-    async fn call(self, server: &Server, _: &RequestContext<RoleServer>) -> Result<Value, String> {
+    async fn call(self, server: &Server, context: &RequestContext<RoleServer>) -> Result<Value, String> {
         let mut args = vec!["diff".to_owned(), "--json".to_owned()];
         let budget = self.budget_seconds.unwrap_or(60).clamp(5, 3600);
         args.push(format!("--budget={budget}s"));
@@ -43,6 +43,6 @@ impl ServerTool for BehaviourDiff {
         args.push("--".to_owned());
         args.extend(self.revision);
         args.extend(self.paths);
-        server.teams.compare(&args).await
+        server.teams.compare(&args, context).await
     }
 }

@@ -26,6 +26,7 @@ impl ServerTool for SpawnOnCsv {
 pub(super) struct WaitForJob {
     /// The job_id that spawn_agents_on_csv returned.
     job_id: String,
+    /// At most an hour; default: 30000.
     #[serde(default = "default_wait_ms")]
     timeout_ms: u64,
 }

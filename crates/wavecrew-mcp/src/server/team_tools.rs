@@ -35,6 +35,7 @@ impl ServerTool for TeamRun {
 pub(super) struct TeamStatus {
     /// The session that team_run or spawn_agents_on_csv returned; default: the latest.
     session: Option<String>,
+    /// How long to wait, at most an hour; default: 0.
     #[serde(default)]
     timeout_ms: u64,
 }
@@ -67,6 +68,7 @@ impl ServerTool for TeamContinue {
 pub(super) struct TeamAnswer {
     /// The session that team_run or spawn_agents_on_csv returned.
     session: String,
+    /// One of the options of the question.
     answer: String,
     /// With `revise`: what should change. Reaches the worker whose work is revised.
     #[serde(default)]

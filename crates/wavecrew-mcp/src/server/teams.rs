@@ -130,11 +130,16 @@ impl Teams {
         command
     }
 
-    /// Compares two versions; differences are an answer, not a failure.
-    pub async fn compare(&self, args: &[String]) -> Result<Value, String> {
-        let answer = self
-            .run_until(args, |status| matches!(status.code(), Some(0..=2)))
-            .await?;
+    /// Compares two versions; differences are an answer, not a failure. Ends when the client cancels the call.
+    pub async fn compare(
+        &self,
+        args: &[String],
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, String> {
+        let answer = tokio::select! {
+            answer = self.run_until(args, |status| matches!(status.code(), Some(0..=2))) => answer?,
+            () = context.ct.cancelled() => return Err("the call was cancelled".to_owned()),
+        };
         match answer["error"]["message"].as_str() {
             Some(error) => Err(error.to_owned()),
             None => Ok(answer),
@@ -149,8 +154,9 @@ impl Teams {
     /// Runs a command to its end, or until the client no longer waits for it.
     async fn run_until(&self, args: &[String], is_good: fn(&ExitStatus) -> bool) -> Result<Value, String> {
         let mut command = self.command(args);
-        command.stdin(Stdio::null()).kill_on_drop(true);
+        command.stdin(Stdio::null());
         let (child, _detached) = start_detached_process(&mut command)?;
+        let mut ending = EndOnDrop(child.id());
         let Output {
             status,
             stdout,
@@ -159,6 +165,7 @@ impl Teams {
             .wait_with_output()
             .await
             .map_err(|error| error.to_string())?;
+        ending.0 = None;
         if !is_good(&status) {
             return Err(error_text(&stderr).unwrap_or_default());
         }
@@ -230,12 +237,23 @@ struct Attached {
 
 impl Attached {
     fn stop(&self) {
-        let pid = self.child.as_ref().and_then(Child::id);
-        let pid = pid.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
-        if let Some(pid) = pid {
-            // It may have exited already.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        }
+        terminate(self.child.as_ref().and_then(Child::id));
+    }
+}
+
+/// Ends a command that nobody waits for any more. It removes its temporary files.
+struct EndOnDrop(Option<u32>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        terminate(self.0);
+    }
+}
+
+fn terminate(id: Option<u32>) {
+    if let Some(pid) = id.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
+        // It may have exited already.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
 }
 

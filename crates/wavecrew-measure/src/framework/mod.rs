@@ -277,6 +277,12 @@ impl Framework {
         self.adapter().missing(root)
     }
 
+    /// The command that installs the package whose absence an error reports.
+    pub fn fix_for(&self, error: &str, root: &Path) -> Option<String> {
+        let missing = diagnose::missing_packages(self, error).into_iter().next()?;
+        Some(self.adapter().install_hint(root, &missing))
+    }
+
     /// The installed version, from what is on disk.
     pub fn version(&self, root: &Path, top: &Path) -> Option<String> {
         self.adapter().version(root, top)

@@ -58,7 +58,12 @@ pub fn install_command(root: &Path, packages: &str) -> String {
         ("bun.lock", "bun add --dev"),
         ("package-lock.json", "npm install --save-dev"),
     ];
-    if root.ancestors().any(|folder| folder.join(".pnp.cjs").is_file()) {
+    let is_without_folder = |folder: &Path| {
+        [".pnp.cjs", ".pnp.js"]
+            .iter()
+            .any(|name| folder.join(name).is_file())
+    };
+    if root.ancestors().any(is_without_folder) {
         // Frameworks are started from `node_modules`, which Plug'n'Play does not make.
         return "yarn config set nodeLinker node-modules && yarn install".to_owned();
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{HitsByFile, ReportError};
+use super::{HitsByFile, ReportError, json};
 use crate::measurement::{Hits, Ratio};
 
 #[derive(Deserialize)]
@@ -26,8 +26,7 @@ struct Summary {
 }
 
 pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
-    let report: Report =
-        serde_json::from_slice(report).map_err(|e| ReportError::new("coverage.py JSON", e))?;
+    let report: Report = json::from_slice(report).map_err(|e| ReportError::new("coverage.py JSON", e))?;
     let hits = |file: File| Hits {
         lines: file
             .executed_lines

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{HitsByFile, ReportError};
+use super::{HitsByFile, ReportError, json};
 use crate::measurement::{Hits, Ratio};
 use crate::run::PointKind;
 
@@ -42,7 +42,7 @@ struct Position {
 
 pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
     let files: BTreeMap<String, File> =
-        serde_json::from_slice(report).map_err(|e| ReportError::new("istanbul JSON", e))?;
+        json::from_slice(report).map_err(|e| ReportError::new("istanbul JSON", e))?;
     Ok(files
         .into_values()
         .map(|file| (file.path.clone(), hits(&file)))
@@ -52,7 +52,7 @@ pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
 /// Path and line of all that ran: lines by their statements, and the ways of branches.
 pub(crate) fn covered_points(report: &[u8]) -> Result<Vec<(String, u32, PointKind)>, ReportError> {
     let files: BTreeMap<String, File> =
-        serde_json::from_slice(report).map_err(|e| ReportError::new("istanbul JSON", e))?;
+        json::from_slice(report).map_err(|e| ReportError::new("istanbul JSON", e))?;
     let mut points = Vec::new();
     for file in files.into_values() {
         let lines = hits(&file).lines.into_iter().filter(|(_, count)| *count > 0);

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{ReportError, duration, message};
+use super::{ReportError, duration, json, message};
 use crate::measurement::{TestCase, TestId, TestOutcome};
 
 const FORMAT: &str = "jest JSON";
@@ -47,7 +47,7 @@ struct Assertion {
 }
 
 pub fn parse(report: &[u8]) -> Result<Vec<TestCase>, ReportError> {
-    let report: Report = serde_json::from_slice(report).map_err(|e| ReportError::new(FORMAT, e))?;
+    let report: Report = json::from_slice(report).map_err(|e| ReportError::new(FORMAT, e))?;
     let is_vitest = report.num_runtime_error_test_suites.is_none();
     let mut tests = Vec::new();
     for file in report.test_results {

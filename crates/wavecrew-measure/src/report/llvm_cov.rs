@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{HitsByFile, ReportError};
+use super::{HitsByFile, ReportError, json};
 use crate::measurement::{Hits, Ratio};
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ impl Segment {
 }
 
 pub fn parse(report: &[u8]) -> Result<HitsByFile, ReportError> {
-    let report: Report = serde_json::from_slice(report).map_err(|e| ReportError::new("llvm-cov JSON", e))?;
+    let report: Report = json::from_slice(report).map_err(|e| ReportError::new("llvm-cov JSON", e))?;
     let files = report.data.into_iter().flat_map(|data| data.files);
     Ok(files.map(|file| (file.filename.clone(), hits(&file))).collect())
 }

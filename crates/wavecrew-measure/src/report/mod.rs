@@ -6,6 +6,7 @@ mod go_events;
 mod go_profile;
 pub(crate) mod istanbul;
 mod jest;
+pub mod json;
 mod junit;
 mod lcov;
 mod llvm_cov;

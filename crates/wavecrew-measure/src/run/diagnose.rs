@@ -86,7 +86,8 @@ fn advice(project: &Project, text: &str) -> Vec<Note> {
     notes
 }
 
-fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
+/// The packages that an error reports as missing.
+pub fn missing_packages(framework: &Framework, text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for prefix in framework.facts().missing_package_prefixes {
         for rest in text.split(prefix).skip(1) {

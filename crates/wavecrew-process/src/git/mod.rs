@@ -55,8 +55,8 @@ const SETTINGS: [&str; 11] = [
     "protocol.ext.allow=never",
 ];
 
-/// No downloads, no questions, no pager.
-const VARIABLES: [(&str, &str); 8] = [
+/// No downloads, no questions, no pager, and no history other than the commits themselves tell.
+const VARIABLES: [(&str, &str); 10] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -64,6 +64,8 @@ const VARIABLES: [(&str, &str); 8] = [
     ("GIT_EDITOR", "true"),
     ("GIT_SEQUENCE_EDITOR", "true"),
     ("GIT_PAGER", "cat"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
     ("LC_ALL", "C"),
 ];
 

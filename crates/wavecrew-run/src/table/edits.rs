@@ -6,7 +6,7 @@ use crate::event_loop::DriveError;
 use crate::event_loop::Driver;
 use crate::session::OpenSession;
 use std::collections::HashMap;
-use wavecrew_core::engine::{Engine, Input, Ledger, Notice, TaskProgress, is_engine_column};
+use wavecrew_core::engine::{Action, Engine, Input, Ledger, Notice, TaskProgress, is_engine_column};
 use wavecrew_core::event::Status;
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::{Origin, Patch, Sheet};
@@ -148,33 +148,41 @@ impl Driver<'_> {
     }
 }
 
-/// Applies an edit that was made between runs to a session that is resumed. Returns the problems of an invalid edit.
+/// Applies an edit that was made between runs to a session that is resumed. Returns what the person should know.
 pub fn apply_edit_between_runs(
     session: &mut OpenSession,
     engine: &mut Engine,
     now: wavecrew_core::time::Timestamp,
     bytes: &[u8],
 ) -> Result<Vec<String>, DriveError> {
+    let mut messages = Vec::new();
     let input = match read_edit(engine.ledger(), bytes, EditTime::BetweenRuns) {
-        TableEdit::Unchanged => return Ok(Vec::new()),
+        TableEdit::Unchanged => return Ok(messages),
         TableEdit::Changed { patch, plan } => Input::TableEdited { patch, plan },
         TableEdit::Invalid(problems) => {
             wavecrew_session::save_rejected_edit(&session.dir, bytes)?;
+            let refused = |problem: &String| format!("The edit of tasks.csv was refused: {problem}");
+            messages.extend(problems.iter().map(refused));
             Input::TableEditRefused { problems }
         }
     };
-    let problems = match &input {
-        Input::TableEditRefused { problems } => problems.clone(),
-        _ => Vec::new(),
-    };
-    let events: Vec<_> = engine
-        .step(now, input)
+    let actions = engine.step(now, input);
+    messages.extend(notes(&actions));
+    let events: Vec<_> = actions
         .into_iter()
         .filter_map(|action| match action {
-            wavecrew_core::engine::Action::Record(event) => Some(event),
+            Action::Record(event) => Some(event),
             _ => None,
         })
         .collect();
     session.record(&events)?;
-    Ok(problems)
+    Ok(messages)
+}
+
+/// What the engine has to say about an edit.
+pub fn notes(actions: &[Action]) -> impl Iterator<Item = String> {
+    actions.iter().filter_map(|action| match action {
+        Action::Notify(Notice::Note(note)) => Some(note.clone()),
+        _ => None,
+    })
 }

@@ -66,7 +66,7 @@ impl Driver<'_> {
         } = expanded.what;
         let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
         let summary = format!(
-            "complexity {complexity}: {} in {}, done by {}",
+            "complexity {complexity}: {} ({}), done by {}",
             count(modules.len(), "module"),
             modules.join(", "),
             rows.join(", ")

@@ -1,6 +1,7 @@
 // Generates calls: new ones, variants of kept ones, and simpler ones.
 'use strict';
 
+const { parts } = require('./snippet_parts.cjs');
 const { simpler } = require('./simplify.cjs');
 
 const MAX_STEPS = 6;
@@ -123,7 +124,9 @@ class CallGenerator {
     const { target, args, steps, factory } = call;
     const { params } = factory || target;
     for (let at = steps.length - 1; at >= 0; at -= 1) yield { target, args, steps: [...steps.slice(0, at), ...steps.slice(at + 1)], factory };
-    if (args.length > 0 && params[args.length - 1] && params[args.length - 1].optional) yield { target, args: args.slice(0, -1), steps, factory };
+    const last = params[args.length - 1];
+    // Without types any argument may be optional: then the result must stay the same.
+    if (last && (last.optional || !last.sure)) yield { target, args: args.slice(0, -1), steps, factory, sameResult: !last.optional };
     for (const [at, step] of steps.entries()) {
       if (step.args.length > 0) yield { target, args, steps: steps.map((one, index) => (index === at ? { ...one, args: step.args.slice(0, -1) } : one)), factory };
     }
@@ -145,6 +148,10 @@ class CallGenerator {
 function callText(call) {
   const list = call.args.join(', ');
   const { target } = call;
+  if (target.snippet) {
+    const { setup, observed } = parts(call);
+    return setup === '' ? observed : `${setup}\n${observed}`;
+  }
   if (target.kind === 'function') return `${target.expression}(${list})`;
   const made = constructionText(call);
   if (call.steps.length === 0) return made;

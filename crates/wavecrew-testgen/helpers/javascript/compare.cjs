@@ -6,9 +6,10 @@ const fs = require('node:fs');
 const os = require('node:os');
 const { join } = require('node:path');
 const { kindOfAnswers, plain, same } = require('./compare_outcomes.cjs');
-const { recordCalls } = require('./compare_recording.cjs');
+const { rankedTests, recordCalls } = require('./compare_recording.cjs');
 const { ComparisonReport } = require('./compare_report.cjs');
 const { CompareSearch } = require('./compare_search.cjs');
+const { snippetsOf } = require('./compare_snippets.cjs');
 const { HANGS, runBoth, startBoth } = require('./compare_versions.cjs');
 
 // Shares of the time that is left when the versions are loaded.
@@ -48,7 +49,7 @@ class Comparison {
       const startMs = Math.max(5000, Math.min(60000, 0.5 * (this.until - Date.now())));
       return {
         command: this.commands[side], folder: request.packages[side], scratch: this.scratch, zone, startMs,
-        plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), side, changed, confirm },
+        plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), root, side, changed, confirm },
       };
     });
   }
@@ -81,6 +82,7 @@ class Comparison {
     const startTook = Date.now() - startedAt;
     const described = await this.describe(versions);
     const search = new CompareSearch(versions, described, request);
+    search.addTargets(snippetsOf(request.new_root, rankedTests(request), request.file));
     this.search = search;
     const report = new ComparisonReport(request, described, search);
     try {
@@ -90,6 +92,7 @@ class Comparison {
       if (search.targets.length > 0 && !this.isStopped) await search.run(Date.now() + left * SEARCH_SHARE);
       const reduced = await this.reduce(search, this.isStopped ? 0 : Date.now() + left * (1 - SEARCH_SHARE) * REDUCE_SHARE);
       for (const version of versions.all) version.end('done');
+      print({ searched: { calls: search.calls, differ: reduced.length } });
       print({ progress: `confirming ${reduced.length} inputs` });
       await this.confirm(reduced, search, report);
     } finally {

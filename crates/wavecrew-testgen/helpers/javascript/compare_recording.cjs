@@ -9,7 +9,7 @@ const { basename, extname, join, relative, sep } = require('node:path');
 const { literal } = require('./literals.cjs');
 
 const TEST_FOLDER = /(^|\/)(tests?|__tests__|specs?)\//;
-const TEST_FILE = /(^|\/)(tests?|[^/]*[.-](test|spec))\.[cm]?js$/;
+const TEST_FILE = /(^|\/)(tests?|[^/]*[.-](test|spec))\.[cm]?[jt]s$/;
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'coverage']);
 const MAX_FILES = 12;
 const FILE_MS = 6000;
@@ -25,7 +25,7 @@ function testFiles(root) {
       const path = join(folder, entry.name);
       const inner = relative(root, path).split(sep).join('/');
       if (entry.isDirectory() && !SKIPPED.has(entry.name) && found.length < 500) walk(path);
-      else if (entry.isFile() && ['.js', '.cjs'].includes(extname(path)) && (TEST_FOLDER.test(inner) || TEST_FILE.test(inner))) found.push(inner);
+      else if (entry.isFile() && ['.js', '.cjs', '.mjs', '.ts', '.mts'].includes(extname(path)) && (TEST_FOLDER.test(inner) || TEST_FILE.test(inner))) found.push(inner);
     }
   };
   walk(root);
@@ -61,19 +61,25 @@ function runTest(root, test, target, scratch, milliseconds) {
   });
 }
 
-// The calls that tests of the new version make, those of changed tests first.
-async function recordCalls(request, scratch, print) {
+// The tests of the new version, changed ones first, and then those that mention the module.
+function rankedTests(request) {
   const root = request.new_root;
-  const target = join(root, request.file);
   const stem = basename(request.file).replace(/\.\w+$/, '');
   const changed = new Set(request.changed_tests || []);
   const mentions = (test) => Number(fs.readFileSync(join(root, test), 'utf8').includes(stem === 'index' ? '..' : stem));
   const rank = (test) => (changed.has(test) ? 4 : 0) + mentions(test) + Number(basename(test).startsWith(stem));
-  const tests = testFiles(root).map((test) => ({ test, rank: rank(test) })).sort((one, other) => other.rank - one.rank).slice(0, MAX_FILES);
+  return testFiles(root).map((test) => ({ test, rank: rank(test) })).sort((one, other) => other.rank - one.rank).map(({ test }) => test);
+}
+
+// The calls that tests of the new version make, those of changed tests first.
+async function recordCalls(request, scratch, print) {
+  const root = request.new_root;
+  const target = join(root, request.file);
+  const tests = rankedTests(request).filter((test) => /\.c?js$/.test(test)).slice(0, MAX_FILES);
   if (tests.length > 0) print({ progress: 'recording the calls of tests' });
   const until = Date.now() + SHARE * request.seconds_left * 1000;
   const found = new Map();
-  for (const { test } of tests) {
+  for (const test of tests) {
     const left = Math.min(FILE_MS, until - Date.now());
     if (left < 500 || found.size >= MAX_CALLS) break;
     for (const call of await runTest(root, join(root, test), target, scratch, left)) found.set(JSON.stringify(call), { ...call, name: call.name === '' ? request.identifier : call.name });
@@ -179,6 +185,6 @@ function fakeFramework() {
   for (const [name, fake] of Object.entries(fakes)) if (globalThis[name] === undefined) globalThis[name] = fake;
 }
 
-module.exports = { recordCalls, testFiles };
+module.exports = { rankedTests, recordCalls, testFiles };
 
 if (process.env.WAVECREW_RECORD && require.main !== module) record(JSON.parse(process.env.WAVECREW_RECORD));

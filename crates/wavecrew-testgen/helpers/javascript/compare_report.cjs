@@ -1,15 +1,17 @@
 // What a comparison found: differences by cause, the changed lines that were reached, and tests.
 'use strict';
 
-const { relative } = require('node:path');
+const { dirname, relative } = require('node:path');
 const { callText, constructionText, stepText } = require('./cases.cjs');
 const { kindOfAnswers, outcomeText, plain, same } = require('./compare_outcomes.cjs');
-const { literal } = require('./literals.cjs');
-const { imports, namesIn, quotedTitle, testBody, withoutSubject } = require('./render.cjs');
+const { literal, quote } = require('./literals.cjs');
+const { imports, namesIn, quotedTitle, snippetBody, testBody, withoutSubject } = require('./render.cjs');
 
 const MAX_TEXT = 300;
 const MAX_GUARDS = 12;
 const MAX_TITLE = 120;
+// How much of two long texts is shown before they begin to differ.
+const CONTEXT = 40;
 
 class ComparisonReport {
   constructor(request, described, search) {
@@ -92,15 +94,16 @@ class ComparisonReport {
   difference(one, cause) {
     const { call, before, after, kind, count } = one;
     const text = (source) => withoutSubject(source, this.shownAs);
-    const statements = call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
+    const statements = call.target.snippet ? required(callText(call), '.').split('\n') : call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
     const isMade = call.target.kind === 'class' && call.steps.length === 0;
     const made = this.request.tests.change ? this.test(one) : null;
+    const [oldText, newText] = apart(outcomeText(before.outcome, after.outcome, kind), outcomeText(after.outcome, before.outcome, kind));
     return {
       file: this.request.file, function: functionName(call, this.shownAs), line: call.target.line || 0, kind,
       setup: isMade ? [] : statements.slice(0, -1),
       input: isMade ? text(constructionText(call)) : statements[statements.length - 1],
-      before: kind === 'slow' ? `${before.steps} steps` : short(outcomeText(before.outcome, after.outcome, kind)),
-      after: kind === 'slow' ? `${after.steps} steps, with the same result` : short(outcomeText(after.outcome, before.outcome, kind)),
+      before: kind === 'slow' ? `${before.steps} steps` : oldText,
+      after: kind === 'slow' ? `${after.steps} steps, with the same result` : newText,
       old_lines: cause.old, new_lines: cause.new, cause_file: cause.file, inputs: count,
       test: made && made.text, made,
     };
@@ -140,14 +143,18 @@ class ComparisonReport {
 
   body(call, outcome) {
     if (!outcome.result || ['shown', 'overflows', 'hangs', 'crash', 'forbidden'].includes(outcome.result.kind)) return null;
+    if (JSON.stringify(outcome).includes('<project>')) return null;
     if (outcome.steps.some((step) => ['shown', 'overflows', 'hangs'].includes(step.result.kind))) return null;
+    if (call.target.snippet) return snippetBody({ ...call, outcome });
     return testBody({ ...call, outcome }, this.shownAs);
   }
 
   written(call, body) {
-    const group = withoutSubject(call.target.expression, this.shownAs);
-    const inner = body.lines.map((line) => `    ${line}`).join('\n');
+    const { snippet } = call.target;
+    const group = snippet ? snippet.label : withoutSubject(call.target.expression, this.shownAs);
+    const inner = body.lines.flatMap((line) => line.split('\n')).map((line) => `    ${line}`).join('\n');
     const title = short((body.longerTitle && body.longerTitle.length < MAX_TITLE ? body.longerTitle : body.title), MAX_TITLE);
+    if (snippet) return { group, title, names: [], isAsync: body.isAsync, inner, loads: true, text: required(`it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});`, '..') };
     const mentioned = `${call.target.expression} ${call.factory ? call.factory.expression : ''} ${call.args.join(' ')} ${call.steps.map((step) => step.args.join(' ')).join(' ')}`;
     return { group, title, names: namesIn(mentioned), isAsync: body.isAsync, inner, text: `it(${quotedTitle(title)}, ${body.isAsync ? 'async ' : ''}() => {\n${inner.replace(/^ {2}/gm, '')}\n});` };
   }
@@ -166,7 +173,13 @@ class ComparisonReport {
     const from = kind === 'change' ? ` different in ${request.shownPath}` : ` ${request.shownPath}`;
     const header = `// ${what}${from}${request.commit ? ` as of commit ${request.commit}` : ''}. A failure means that behaviour changed, not that the change is wrong.`;
     const used = tests.flatMap((test) => test.names);
-    return { name: request.testNames[kind], kind, header: [header, ...imports(this.shownAs, used)], tests: named };
+    const first = tests.every((test) => test.loads) ? imports(this.shownAs, []).filter((line) => !line.endsWith(`from ${quote(request.importPath)};`)) : imports(this.shownAs, used);
+    if (tests.some((test) => test.loads)) {
+      const up = dirname(request.testNames[kind]).split('/').filter((part) => part !== '.').map(() => '..').join('/') || '.';
+      for (const test of named) test.text = required(test.text, up);
+      if (request.framework === 'vitest') first.push("import { createRequire } from 'node:module';", '', 'const require = createRequire(import.meta.url);');
+    }
+    return { name: request.testNames[kind], kind, header: [header, ...first], tests: named };
   }
 
   tests() {
@@ -187,6 +200,9 @@ class ComparisonReport {
     const { request, search } = this;
     const lists = (side) => Object.fromEntries(Object.entries(this.lines[side]).map(([file, numbers]) => [file, [...numbers].sort((a, b) => a - b)]));
     const dropped = [...search.dropped].map(([what, why]) => ({ what, why }));
+    if (Object.values(request.tests).includes(true) && !request.testNames && this.differences.length + this.guards.length > 0) {
+      dropped.push({ what: 'tests', why: 'none was written, because the project has neither vitest nor jest installed' });
+    }
     if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });
     return {
       file: request.file, differences: this.differences.map(({ made, ...rest }) => rest), calls: search.calls, same: search.same,
@@ -195,8 +211,14 @@ class ComparisonReport {
   }
 }
 
+// A piece of a test that loads modules of the project like any other code. `up` is the path to the root.
+function required(text, up) {
+  return text.replace(/\bload\('([^']+)'\)/g, `require('${up}/$1')`);
+}
+
 // The function of a call, or the method that was called last.
 function functionName(call, shownAs) {
+  if (call.target.snippet) return call.target.snippet.label;
   const name = withoutSubject(call.target.expression, shownAs);
   const last = call.steps[call.steps.length - 1];
   return call.target.kind === 'class' && last && last.how !== 'spread' ? `${name}.${last.name}` : name;
@@ -220,4 +242,14 @@ function short(text, most = MAX_TEXT) {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-module.exports = { ComparisonReport, ranges };
+// Two texts that differ, each short, with the place where they begin to differ.
+function apart(one, other) {
+  const texts = [short(one), short(other)];
+  if (one === other || texts[0] !== texts[1]) return texts;
+  let same = 0;
+  while (one[same] === other[same]) same += 1;
+  const from = Math.max(0, same - CONTEXT);
+  return [one, other].map((text) => `…${short(text.slice(from), MAX_TEXT - 1)}`);
+}
+
+module.exports = { ComparisonReport, apart, ranges };

@@ -36,6 +36,8 @@ const LONG = 300;
 const LARGE = 2000;
 const AROUND = 2;
 const MAX_RETURNED = 4;
+// Pieces of tests that are varied.
+const MAX_SNIPPETS = 40;
 
 class CompareSearch {
   constructor(versions, described, request) {
@@ -90,13 +92,22 @@ class CompareSearch {
     return this.calls - this.lastNew > patience * (enough + perBranch * size);
   }
 
+  // Adds functions that the module does not export.
+  addTargets(targets) {
+    for (const target of targets) {
+      this.targets.push(target);
+      this.byName.set(target.name, target);
+    }
+  }
+
   // A call as it is sent.
   sent({ target, args, steps, factory }) {
     return { target: target.name, expression: target.returned ? target.expression : undefined, args, steps, factory: factory && factory.name };
   }
 
   async both(calls) {
-    const some = calls.filter((call) => callText(call).length <= MAX_LENGTH);
+    const lengthOf = (call) => (call.target.snippet ? call.args.join('') : callText(call)).length;
+    const some = calls.filter((call) => lengthOf(call) <= MAX_LENGTH);
     const pairs = await runBoth(this.versions, some.map((call) => this.sent(call)));
     return pairs.map((pair, at) => ({ ...pair, call: some[at] }));
   }
@@ -129,6 +140,7 @@ class CompareSearch {
       this.noteBranches(before.aimed, 'before');
       this.noteBranches(after.aimed, 'after');
       target.isNear = true;
+      target.way = target.way || `${before.path} ${after.path}`;
       if (!this.aimedCalls.has(path) && this.aimedCalls.size < MAX_AIMED) this.aimedCalls.set(path, call);
     }
     const reachedNew = before.fresh.length > 0 || after.fresh.length > 0;
@@ -212,7 +224,7 @@ class CompareSearch {
   async trySeeds() {
     const calls = [];
     for (const target of this.targets) {
-      calls.push(this.generator.minimal(target));
+      if (!target.snippet) calls.push(this.generator.minimal(target));
       for (const args of target.examples.slice(0, 200)) calls.push({ target, args, steps: [] });
       if (target.kind === 'class') for (const step of target.steps) for (const args of (step.examples || []).slice(0, 20)) calls.push({ target, args: target.examples[0] || [], steps: [{ how: step.how, name: step.name, args }] });
     }
@@ -225,6 +237,19 @@ class CompareSearch {
     }
     const some = calls.slice(0, MAX_SEEDS);
     for (let at = 0; at < some.length && Date.now() < this.until; at += BATCH) await this.attempt(some.slice(at, at + BATCH));
+    this.keepNearSnippets();
+  }
+
+  // Pieces of tests that do not reach changed code, or only on the way of another one, take time and show nothing.
+  keepNearSnippets() {
+    const ways = new Set();
+    this.targets = this.targets.filter((target) => {
+      if (!target.snippet) return true;
+      if (this.aimless || this.atLoad) return ways.add(target.name).size <= MAX_SNIPPETS;
+      if (!target.isNear || ways.size >= MAX_SNIPPETS) return false;
+      const known = ways.size;
+      return ways.add(target.way).size > known;
+    });
   }
 
   // Tries variants of a call by what it compared in either version.

@@ -3,6 +3,7 @@
 'use strict';
 
 const fs = require('node:fs');
+const { createRequire } = require('node:module');
 const { connect } = require('node:net');
 const os = require('node:os');
 const { join } = require('node:path');
@@ -25,7 +26,9 @@ class Worker {
     this.subject = subject;
     this.plan = plan;
     this.code = code;
-    this.evaluator = new Evaluator(subject, restoreBuiltins);
+    const fromRoot = createRequire(join(plan.root, 'package.json'));
+    const load = (file) => (join(plan.root, file) === plan.module ? subject : fromRoot(join(plan.root, file)));
+    this.evaluator = new Evaluator(subject, restoreBuiltins, { load, require: fromRoot });
     this.targets = new Map(findTargets(subject, plan).map((target) => [target.name, target]));
     this.folder = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), 'files-'));
     this.output = '';
@@ -61,6 +64,14 @@ class Worker {
     const made = factory && found.factories ? found.factories.find((one) => one.name === factory) : undefined;
     if (factory && !made) return null;
     return { target: found, args, steps, factory: made };
+  }
+
+  // The answer to a call: its outcome without the path of this copy, and what was reached.
+  answered(outcome, seen) {
+    const answer = merged(outcome, seen);
+    if (answer === null) return null;
+    const text = JSON.stringify(answer.outcome);
+    return text.includes(this.plan.root) ? { ...answer, outcome: JSON.parse(text.replaceAll(this.plan.root, '<project>')) } : answer;
   }
 
   begin() {
@@ -134,7 +145,7 @@ class Worker {
         const outcomes = runBatch(resolved.slice(at, end), this.evaluator, () => this.begin(), () => seen.push(this.seen()));
         for (let n = 0; n < outcomes.length; n += 1) {
           if (outcomes[n] && outcomes[n].promise) break;
-          answers.push(merged(outcomes[n], seen[n]));
+          answers.push(this.answered(outcomes[n], seen[n]));
         }
         if (answers.length === end) continue;
       }
@@ -146,7 +157,7 @@ class Worker {
   async runAlone(call) {
     this.begin();
     const outcome = await runWatched(call, this.evaluator);
-    return merged(outcome, this.seen());
+    return this.answered(outcome, this.seen());
   }
 
   // What a call compares and looks up, to make further inputs.
@@ -170,7 +181,7 @@ class Worker {
     if (found === null) return false;
     const outcomeOf = async () => {
       this.begin();
-      const answer = merged(await rerun(found, this.evaluator), this.seen());
+      const answer = this.answered(await rerun(found, this.evaluator), this.seen());
       return answer && answer.outcome;
     };
     return isStable(outcomeOf, expected);
@@ -198,7 +209,7 @@ class Worker {
   }
 }
 
-// The answer to a call: its outcome, and what was reached.
+// What a call returned, printed, wrote and reached.
 function merged(outcome, { output, files, added, ...reached }) {
   if (outcome === null) return null;
   if (output !== undefined) outcome.output = output;

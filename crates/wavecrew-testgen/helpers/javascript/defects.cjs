@@ -203,6 +203,14 @@ function internalErrorIn(call, outcome) {
   return { call: { ...call, steps: call.steps.slice(0, outcome.steps.length) }, error: last.result, async: last.async };
 }
 
+// Whether a call only shows that the engine refuses arguments of the wrong type. Code may throw such messages, too.
+function isMisuse(search, call, outcome) {
+  const found = internalErrorIn(call, outcome);
+  if (found === null || hasDeclaredTypes(search, found.call)) return false;
+  const [message] = found.error.message.match(INTERNAL_ERROR);
+  return !(search.plan.texts[0] || '').includes(message);
+}
+
 // Remembers the shortest call with an internal error on input of the declared types, by target and step.
 function noteInternalError(search, call, outcome) {
   const found = internalErrorIn(call, outcome);
@@ -236,10 +244,13 @@ async function internalErrors(search) {
 function hasDeclaredTypes(search, { target, args, steps }) {
   const fits = (given, params) => given.length >= params.filter((param) => !param.optional && !param.rest).length
     && given.every((source, at) => params[at] && params[at].sure && isOf(valueOf(search, source), params[at].type));
+  // Without any argument, nothing was declared.
+  const given = args.length + steps.reduce((sum, step) => sum + step.args.length, 0);
+  if (given === 0 && target.params.length > 0) return false;
   return fits(args, target.params) && steps.every((step) => {
     const kind = target.steps.find((one) => one.name === step.name && one.how === step.how);
     return Boolean(kind) && fits(step.args, kind.params);
   });
 }
 
-module.exports = { hasDeclaredTypes, noteInternalError, findDefects };
+module.exports = { hasDeclaredTypes, isMisuse, noteInternalError, findDefects };

@@ -9,9 +9,21 @@ const plainKey = /^[A-Za-z_$][\w$]*$/;
 
 class NoLiteral extends Error {}
 
+// A text in a kind of quotes.
+function quotedWith(mark, text) {
+  const body = JSON.stringify(text).slice(1, -1).replace(/\\"/g, '"').replaceAll(mark, `\\${mark}`);
+  return mark + body.replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029') + mark;
+}
+
+// Single quotes, unless double ones need no escapes.
 function quote(text) {
-  const body = JSON.stringify(text).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'");
-  return `'${body.replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029')}'`;
+  return quotedWith(text.includes("'") && !text.includes('"') ? '"' : "'", text);
+}
+
+// The quotes that leave a title most readable.
+function quotedTitle(text) {
+  const hasBoth = text.includes("'") && text.includes('"') && !text.includes('`') && !text.includes('${');
+  return hasBoth ? quotedWith('`', text) : quote(text);
 }
 
 function number(value) {
@@ -87,4 +99,4 @@ function literal(value) {
   }
 }
 
-module.exports = { literal, quote, isPlain };
+module.exports = { literal, quote, quotedTitle, isPlain };

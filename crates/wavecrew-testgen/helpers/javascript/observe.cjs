@@ -7,6 +7,7 @@ const { Forbidden } = require('./sandbox.cjs');
 
 // How long a promise may take.
 const PROMISE_MS = 300;
+const MAX_MEMBERS = 12;
 
 // A factory returned something other than an object of its class.
 class NotConstructed extends Error {}
@@ -59,16 +60,28 @@ function observeWritable(value) {
     const float = typeof value === 'number' && Number.isFinite(value) && !Number.isInteger(value);
     return { kind: 'value', text, float, object: typeof value === 'object' && value !== null };
   }
-  if (value && typeof value === 'object' && !isPlain(value) && !Array.isArray(value)) {
+  if (value && typeof value === 'object' && isPlain(value)) {
+    const text = withFunctions(value);
+    return text === null ? null : { kind: 'fields', text };
+  }
+  if (value && typeof value === 'object' && !Array.isArray(value)) {
     const fields = {};
     for (const key of Object.keys(value)) {
-      if (literal(value[key]) !== null) fields[key] = value[key];
+      if (value[key] !== undefined && literal(value[key]) !== null) fields[key] = value[key];
     }
     const text = literal(fields);
     if (text !== null && text !== '{}') return { kind: 'fields', text };
     return { kind: 'instance', text: (value.constructor && value.constructor.name) || 'Object' };
   }
   return null;
+}
+
+// The source text of a plain object with functions, or null when something else in it has none.
+function withFunctions(value) {
+  const keys = Object.keys(value);
+  const parts = keys.map((key) => (typeof value[key] === 'function' ? 'expect.any(Function)' : literal(value[key])));
+  if (parts.includes(null) || keys.length > MAX_MEMBERS || !keys.some((key) => typeof value[key] === 'function')) return null;
+  return `{ ${keys.map((key, index) => `${literal({ [key]: 0 }).slice(2, -5)}: ${parts[index]}`).join(', ')} }`;
 }
 
 function observeError(error) {

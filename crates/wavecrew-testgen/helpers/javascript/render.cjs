@@ -2,18 +2,14 @@
 'use strict';
 
 const { constructionText, stepText } = require('./cases.cjs');
-const { quote } = require('./literals.cjs');
+const { quote, quotedTitle } = require('./literals.cjs');
+const { parts } = require('./snippet_parts.cjs');
 
 const MAX_TITLE = 90;
 
 function shortened(text) {
   const line = text.replace(/\s+/g, ' ');
   return line.length <= MAX_TITLE ? line : `${line.slice(0, MAX_TITLE - 1)}…`;
-}
-
-// Uses the quotes that need the fewest escapes.
-function quotedTitle(text) {
-  return text.includes("'") && !text.includes('"') ? JSON.stringify(text) : quote(text);
 }
 
 // Source text without the module in front of its exports.
@@ -76,7 +72,7 @@ function testBody(found, search) {
     if (line === null) return null;
     lines.push(line);
     outcome.effects.forEach(({ index, text }) => lines.push(`expect(given${index === 0 ? '' : index + 1}).toEqual(${text});`));
-    const what = result.kind === 'value' || result.kind === 'items' ? shortened(result.text) : `a ${result.kind === 'type' ? 'function' : 'instance of its class'}`;
+    const what = { instance: 'an instance of its class', type: 'a function' }[result.kind] || shortened(result.text);
     return { lines, isAsync: outcome.async, title: `${shortened(list(found.args)) || 'no argument'} returns ${what}` };
   }
   const name = withoutSubject(target.expression, search);
@@ -108,6 +104,21 @@ function testBody(found, search) {
   const title = `${source} ${shortened(list(found.args)) || 'nothing'}`;
   if (names.length === 0) return { lines, isAsync, title };
   return { lines, isAsync, title: `${title}: ${shortened(names.join(', then '))}`, longerTitle: `${title}: ${shortened(calls.join(', then '))}` };
+}
+
+// The lines of a test of a piece of a test.
+function snippetBody({ target, args, outcome: { result, async: isAsync } }) {
+  const { setup, observed } = parts({ target, args });
+  const title = shortened(observed);
+  if (result.kind === 'throws') {
+    if (result.name === null) return null;
+    const inner = [...(setup === '' ? [] : setup.split('\n')), `return ${observed};`].map((line) => `  ${line}`).join('\n');
+    const what = isAsync ? `await expect((async () => {\n${inner}\n})()).rejects` : `expect(() => {\n${inner}\n})`;
+    return { lines: [`${what}.toThrow(${thrownMatcher(result)});`], isAsync, title: `${title} throws ${result.name}` };
+  }
+  const line = expectation(observed, result, isAsync);
+  if (line === null) return null;
+  return { lines: setup === '' ? [line] : [setup, line], isAsync, title: `${title} returns ${result.kind === 'value' || result.kind === 'items' ? shortened(result.text) : `a ${result.kind === 'type' ? 'function' : 'result of its own'}`}` };
 }
 
 function imports(search, used, functions = 'describe, expect, it') {
@@ -168,4 +179,4 @@ function render(search) {
   };
 }
 
-module.exports = { imports, namesIn, quotedTitle, render, shortened, testBody, withoutSubject };
+module.exports = { imports, namesIn, quotedTitle, render, shortened, snippetBody, testBody, withoutSubject };

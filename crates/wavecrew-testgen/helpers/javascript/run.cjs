@@ -54,9 +54,11 @@ async function awaitSettled(promise) {
 
 // Evaluates source text. Keeps what it compiled, because the same arguments recur.
 class Evaluator {
-  // `restoreBuiltins` restores builtins that a call replaced and returns the name of the first.
-  constructor(subject, restoreBuiltins) {
+  // `restoreBuiltins` restores builtins that a call replaced and returns the name of the first. `modules` has the functions
+  // that load other modules, if sources may do so.
+  constructor(subject, restoreBuiltins, modules = {}) {
     this.subject = subject;
+    this.modules = modules;
     this.restoreBuiltins = restoreBuiltins;
     this.compiled = new Map();
   }
@@ -66,10 +68,10 @@ class Evaluator {
     let make = this.compiled.get(source);
     if (make === undefined) {
       if (this.compiled.size > 20000) this.compiled.clear();
-      make = new Function('subject', `return [${source}];`);
+      make = new Function('subject', 'load', 'require', `return [${source}];`);
       this.compiled.set(source, make);
     }
-    return make(this.subject);
+    return make(this.subject, this.modules.load, this.modules.require);
   }
 }
 

@@ -4,7 +4,7 @@
 
 const { callText } = require('./cases.cjs');
 const { callsFromComparisons } = require('./comparisons.cjs');
-const { hasDeclaredTypes } = require('./defects.cjs');
+const { hasDeclaredTypes, isMisuse } = require('./defects.cjs');
 const { passes } = require('./existing_tests.cjs');
 const { testBody } = require('./render.cjs');
 const { rerun, runBatch, runUnwatched, runWatched, withTimeout } = require('./run.cjs');
@@ -32,7 +32,7 @@ class Selection {
   constructor(search) {
     this.search = search;
     this.mutants = search.mutants;
-    this.pool = [...search.cases.values()].flat();
+    this.pool = [...search.cases.values()].flat().filter((found) => !isMisuse(search, found, found.outcome));
     for (const found of this.pool) Object.assign(found, { weight: weight(found), kills: new Set() });
     this.pool.sort((a, b) => a.weight - b.weight);
     this.kept = [];
@@ -282,6 +282,7 @@ class Selection {
     }
     for (const { call, outcome: newOutcome, reached } of await search.runTraced(others)) {
       if (!newOutcome || !newOutcome.result || newOutcome.result.kind !== outcome.result.kind || newOutcome.result.name !== outcome.result.name) continue;
+      if (call.sameResult && JSON.stringify(newOutcome.result) !== JSON.stringify(outcome.result)) continue;
       if (needed === null ? reached.path !== path : needed.some((branch) => !reached.branches.includes(branch))) continue;
       const made = { ...found, ...call, outcome: newOutcome, reached, path: reached.path, testText: undefined };
       if (this.kept.some((one) => one !== found && callText(one) === callText(made))) continue;

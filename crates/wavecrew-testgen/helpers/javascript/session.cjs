@@ -11,7 +11,7 @@ const { Search } = require('./search.cjs');
 function moduleIdentifier(subject, plan) {
   const main = typeof subject === 'function' ? subject : subject.default;
   const name = typeof main === 'function' ? main.name : '';
-  const free = /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default' && name !== 'exports' && !Object.hasOwn(subject, name);
+  const free = /^[A-Za-z_$][\w$]*$/.test(name) && !name.startsWith('__vite') && name !== 'default' && name !== 'exports' && !Object.hasOwn(subject, name);
   return free ? name : plan.identifier;
 }
 

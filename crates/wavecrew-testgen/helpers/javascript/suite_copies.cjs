@@ -12,7 +12,7 @@ const HOOKS = new Set(['before', 'beforeEach', 'beforeAll', 'setup']);
 const AFTER = new Set(['after', 'afterEach', 'afterAll', 'teardown']);
 const ASSERTS = new Set(['assert', 'expect', 'should', 't', 'st', 's2t', 'assertions', 'tap']);
 const CONTINUES = new Set(['else', 'catch', 'finally']);
-const FRAMEWORKS = /(['"])(vitest|@jest\/globals|node:test|mocha|tape)\1/;
+const FRAMEWORKS = /(['"])(vitest|@jest\/globals|node:test|mocha|tape|tap|ava)\1/;
 const MAX_PER_TEST = 24;
 const MAX_TESTS = 40;
 const MAX_COPIES = 240;
@@ -198,14 +198,28 @@ function bodies(test, known, isSame) {
 const quote = (text) => `'${text.replace(/\\(?=')/g, '').replace(/\s+/g, ' ').replace(/[\\']/g, '\\$&')}'`;
 const indented = (text, by) => text.split('\n').map((line) => (line.trim() === '' ? '' : `${by}${line}`)).join('\n');
 
-function copyText(title, test, { around, own, isWhole }, isTape) {
+// What a test gets from its framework, as the first statement of a copy: assertions, or the function to call at the end.
+function givenText(test, used, style) {
+  const words = test.parameters.match(/[A-Za-z_$][\w$]*/g) || [];
+  if (style === 'tape' || !words.some((word) => used.has(word))) return null;
+  if (style === 'context') return `const ${test.parameters.split(/,(?![^{]*\})/)[0].trim()} = testContext();`;
+  return words.length === 1 && test.parameters === words[0] && !test.isAsync ? { done: words[0] } : null;
+}
+
+function copyText(title, test, { around, own, isWhole }, style) {
+  const isTape = style === 'tape' && !test.isScript;
   const before = around.filter((one) => !one.isImport && !isFrameworkImport(one.text)).map((one) => one.text);
   const inner = own.filter((one) => !one.isImport && !isFrameworkImport(one.text)).map((one) => one.text);
   const lines = [...before];
   if (isTape) {
     const end = isWhole ? [] : [`${test.parameters}.end();`];
     lines.push(`expect(await runTape(${test.isAsync ? 'async ' : ''}(${test.parameters}) => {\n${indented([...inner, ...end].join('\n'), '  ')}\n})).toEqual([]);`);
-  } else lines.push(...inner);
+  } else {
+    const given = givenText(test, new Set(own.flatMap((one) => [...one.used])), style);
+    if (typeof given === 'string') lines.unshift(given);
+    if (given === null || typeof given === 'string') lines.push(...inner);
+    else lines.push(`await new Promise((resolve, reject) => {\n  const ${given.done} = (error) => (error ? reject(error) : resolve());\n${indented(inner.join('\n'), '  ')}\n});`);
+  }
   return `  it(${quote(title)}, async () => {\n${indented(lines.join('\n'), '    ')}\n  });`;
 }
 
@@ -223,9 +237,32 @@ function runTape(body) {
   });
 }`;
 
+// What `node:test`, tap and ava pass to a test, as far as assertions need it.
+const TEST_CONTEXT = `// What the test framework passed to the test.
+function testContext() {
+  const named = {
+    equal: 'strictEqual', equals: 'strictEqual', is: 'strictEqual', not: 'notStrictEqual', isNot: 'notStrictEqual', notEqual: 'notStrictEqual',
+    same: 'deepEqual', notSame: 'notDeepEqual', strictSame: 'deepStrictEqual', strictNotSame: 'notDeepStrictEqual',
+    deepEqual: 'deepStrictEqual', notDeepEqual: 'notDeepStrictEqual', ok: 'ok', true: 'ok', truthy: 'ok', throws: 'throws', notThrows: 'doesNotThrow',
+    doesNotThrow: 'doesNotThrow', throwsAsync: 'rejects', rejects: 'rejects', resolves: 'doesNotReject', match: 'match', regex: 'match', fail: 'fail',
+  };
+  const context = { assert: nodeAssert };
+  for (const [name, own] of Object.entries(named)) context[name] = (...args) => nodeAssert[own](...args);
+  for (const name of ['notOk', 'false', 'falsy']) context[name] = (value, message) => nodeAssert.ok(!value, message);
+  context.error = (error) => nodeAssert.ifError(error);
+  for (const name of ['plan', 'end', 'pass', 'comment', 'log', 'diagnostic', 'after', 'teardown', 'timeout', 'autoend']) context[name] = () => {};
+  return context;
+}`;
+
+// How the tests of a file get their assertions.
+function styleOf(text) {
+  if (/require\(\s*['"]tape['"]\s*\)/.test(text)) return 'tape';
+  return /(require\(\s*|from\s+)['"](node:test|tap|t|ava)['"]/.test(text) ? 'context' : 'plain';
+}
+
 // The copies of the changed tests of one file. `old` is the text of the file in the old version, or null.
 function copiesOf(file, text, old, framework) {
-  const isTape = /require\(\s*['"]tape['"]\s*\)/.test(text);
+  const style = styleOf(text);
   const tests = testsOf(text);
   const before = old === null ? [] : testsOf(old);
   const plain = (test) => test.statements.map((one) => one.plain).join('\n');
@@ -236,20 +273,20 @@ function copiesOf(file, text, old, framework) {
   // An unchanged test may pass on the new version only, too.
   const changed = [...tests.filter((test) => !isSame(test)).slice(0, MAX_TESTS), ...tests.filter(isSame).slice(0, MAX_TESTS)];
   const copies = [];
-  const needsHarness = isTape && changed.some((test) => !test.isScript);
+  const needsHarness = style === 'tape' && changed.some((test) => !test.isScript);
   changed.forEach((test, number) => {
     test.isNew = !titles.has(test.titles.join(' ')) && !test.isScript;
     const title = (test.titles.join(' ') || basename(file)).slice(0, 90);
     const seen = new Set();
     for (const one of bodies(test, known, isSame(test))) {
       const name = `${title} ${number + 1}.${seen.size + 1}`;
-      const made = copyText(name, test, one, isTape && !test.isScript);
+      const made = copyText(name, test, one, style);
       const key = made.slice(made.indexOf('\n'));
       if (seen.has(key) || made.length > MAX_LENGTH || copies.length >= MAX_COPIES) continue;
       seen.add(key);
       const parts = [...one.around, ...one.own];
       const imports = parts.filter((part) => part.isImport && !isFrameworkImport(part.text)).map((part) => (part.text.endsWith(';') ? part.text : `${part.text};`));
-      copies.push({ test: number, imports, title: name, shown: copyText(title, test, one, isTape && !test.isScript), text: made, input: one.own.map((part) => part.text).join('\n'), name: title });
+      copies.push({ test: number, imports, title: name, shown: copyText(title, test, one, style), text: made, input: one.own.map((part) => part.text).join('\n'), name: title });
     }
   });
   const usesRequire = /\brequire\s*\(/.test(text);
@@ -261,6 +298,11 @@ function copiesOf(file, text, old, framework) {
   }
   if (framework === 'vitest') ownImports.push(`import { describe, expect, it${/\bvi\./.test(text) ? ', vi' : ''} } from 'vitest';`);
   if (needsHarness) header.push('', RUN_TAPE);
+  if (copies.some((copy) => copy.text.includes('testContext()'))) {
+    if (framework === 'vitest') ownImports.unshift("import nodeAssert from 'node:assert';");
+    else header.push('', "const nodeAssert = require('node:assert');");
+    header.push('', TEST_CONTEXT);
+  }
   const stem = basename(file).replace(/\.[cm]?[jt]sx?$/, '').replace(/[.-](test|spec)$/, '');
   const kind = /\.[cm]?tsx?$/.test(file) ? extname(file).replace(/^\.[cm]/, '.') : '.js';
   return { file, folder: dirname(file), name: join(dirname(file), `${stem}-change.test${kind}`), group: basename(file), imports: ownImports, header, copies };
@@ -289,6 +331,6 @@ function main() {
   process.stdout.write(JSON.stringify(found));
 }
 
-module.exports = { copiesOf, statements, testsOf };
+module.exports = { copiesOf, isFrameworkImport, needed, statements, testsOf };
 
 if (require.main === module) main();

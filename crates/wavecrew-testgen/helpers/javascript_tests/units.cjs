@@ -2,6 +2,8 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const os = require('node:os');
 const { test } = require('node:test');
 const path = require('node:path');
 const vm = require('node:vm');
@@ -17,8 +19,10 @@ const { stringMatching } = part('patterns');
 const { passes, recordTests } = part('existing_tests');
 const { seededRandom } = part('random');
 const { kindOfDifference } = part('compare_outcomes');
-const { ranges } = part('compare_report');
+const { apart, ranges } = part('compare_report');
 const { copiesOf } = part('suite_copies');
+const { parts } = part('snippet_parts');
+const { snippetsOf } = part('compare_snippets');
 const { watchPrototypes } = part('process_state');
 
 const evaluate = (list) => list.map((source) => new Function(`return (${source});`)());
@@ -212,6 +216,20 @@ test('a changed test is copied with what each assertion needs, for the framework
   assert.equal(copies[copies.length - 1].name, 'old');
 });
 
+test('a copy gets what its framework passed to the test', () => {
+  const own = "const { test } = require('node:test')\nconst f = require('..')\ntest('one', (t) => {\n  t.plan(1)\n  t.assert.equal(f(1), 1)\n})\n";
+  const { copies: [first], header, imports } = copiesOf('test/f.js', own, null, 'vitest');
+  assert.ok(first.text.includes('const t = testContext();') && !first.text.includes('node:test'));
+  assert.ok(header.join('\n').includes('function testContext()') && imports[0] === "import nodeAssert from 'node:assert';");
+  const picked = "import test from 'ava';\nimport f from '../f.js';\ntest('one', async ({ is }) => {\n  is(f(1), 1);\n});\n";
+  assert.ok(copiesOf('test/f.js', picked, null, 'vitest').copies[0].text.includes('const { is } = testContext();'));
+  const waits = "const f = require('..')\nit('one', function (done) {\n  f(1, function (x) {\n    assert.equal(x, 1)\n    done()\n  })\n})\n";
+  const whole = copiesOf('test/f.js', waits, null, 'jest').copies[0].text;
+  assert.ok(whole.includes('const done = (error) => (error ? reject(error) : resolve());'));
+  const plain = "const assert = require('assert')\nconst f = require('..')\nit('one', () => {\n  assert.equal(f(1), 1)\n})\n";
+  assert.ok(!copiesOf('test/f.js', plain, null, 'jest').header.join('\n').includes('testContext'));
+});
+
 test('groups, hooks and scripts are copied too', () => {
   const mocha = `const { expect } = require('chai');
 describe('cart', function () {
@@ -227,4 +245,79 @@ describe('cart', function () {
   const script = "var assert = require('assert')\nvar f = require('./f')\nassert.equal(f(1), 1)\nassert.equal(f(2), 3)\n";
   const { copies } = copiesOf('test.js', script, script.replace('3', '2'), 'vitest');
   assert.ok(copies[0].text.includes('f(2), 3') && !copies[0].text.includes('f(1)'));
+});
+
+test('pieces of tests are functions of their literals', () => {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'pieces-'));
+  const write = (name, text) => {
+    fs.mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+    fs.writeFileSync(path.join(root, name), text);
+  };
+  write('package.json', '{"name": "shop", "main": "./lib/shop"}');
+  write('lib/shop.js', 'exports.Cart = class {};');
+  write('test/shop.js', `const test = require('tape');
+const { Cart } = require('..');
+test('prices', (t) => {
+  t.plan(2);
+  const cart = new Cart({ size: 3 });
+  cart.add('apple', 2);
+  t.equal(cart.total(), 4);
+  t.throws(() => cart.add(null), /no name/);
+  t.ok(true);
+  t.end();
+});
+`);
+  write('test/other.mjs', "import assert from 'node:assert';\nimport shop, { Cart as Basket } from '../lib/shop.js';\nassert.ok(new Basket(1).isOpen(shop));\n");
+  const found = snippetsOf(root, ['test/shop.js', 'test/other.mjs'], 'lib/shop.js');
+  fs.rmSync(root, { recursive: true });
+  assert.deepEqual(found.map((one) => parts({ target: one, args: one.examples[0] })), [
+    { setup: "const { Cart } = load('lib/shop.js');\nconst cart = new Cart({ size: 3 });\ncart.add('apple', 2);", observed: 'cart.total()' },
+    { setup: "const { Cart } = load('lib/shop.js');\nconst cart = new Cart({ size: 3 });\ncart.add('apple', 2);", observed: '(() => cart.add(null))()' },
+    { setup: "const shop = load('lib/shop.js').default ?? load('lib/shop.js');\nconst { Cart: Basket } = load('lib/shop.js');", observed: 'new Basket(1).isOpen(shop)' },
+  ]);
+  assert.deepEqual(found[0].examples, [['3', "'apple'", '2']]);
+  const made = new Function('load', `return ${found[0].expression}`)(() => ({ Cart: class { add(name, count) { this.count = count; } total() { return this.count * 2; } } }));
+  assert.equal(made('3', 'apple', 5), 10);
+});
+
+test('an object with functions is observed by its members', () => {
+  const { observe } = part('observe');
+  assert.equal(observe({ all: new Map(), on() {}, 'a-b': 1 }).text, "{ all: new Map([]), on: expect.any(Function), 'a-b': 1 }");
+  assert.equal(observe({ on() {}, other: Symbol('x') }), null);
+  assert.equal(observe(new (class Box { constructor() { this.size = 1; this.none = undefined; } })()).text, '{ size: 1 }');
+});
+
+test('an error of the engine about wrong types is misuse, unless the code throws it', () => {
+  const { isMisuse } = part('defects');
+  const call = { target: { params: [{}], steps: [] }, args: ['0'], steps: [] };
+  const outcome = { result: { kind: 'throws', name: 'TypeError', message: 'listener is not a function' }, steps: [] };
+  const search = (text) => ({ plan: { texts: [text] } });
+  assert.ok(isMisuse(search('listener()'), call, outcome));
+  assert.ok(!isMisuse(search("throw new TypeError(name + ' is not a function')"), call, outcome));
+  assert.ok(!isMisuse(search(''), call, { ...outcome, result: { ...outcome.result, message: 'no such unit' } }));
+});
+
+test('texts are quoted with as few escapes as possible', () => {
+  const { quote, quotedTitle } = part('literals');
+  assert.equal(quote("it's"), '"it\'s"');
+  assert.equal(quote('a "b"'), "'a \"b\"'");
+  assert.equal(quote('\'"\n'), "'\\'\"\\n'");
+  assert.equal(quotedTitle('\'a "b"\' returns `c`'), "'\\'a \"b\"\\' returns `c`'");
+  assert.equal(quotedTitle('f(\'a "b"\')'), '`f(\'a "b"\')`');
+  for (const text of ["it's", 'a "b"', '\'"`${x}\\', '\n\u2028']) assert.equal(evaluate([quote(text)])[0], text);
+  for (const text of ['\'a\' "b" \\n', '\'"`${x}\\', '\'"${x}']) assert.equal(evaluate([quotedTitle(text)])[0], text);
+});
+
+test('arguments that change nothing are removed', () => {
+  const { CallGenerator } = part('cases');
+  const target = { kind: 'function', name: 'f', params: [{ sure: true }, { sure: false }], steps: [], factories: [] };
+  const simpler = [...new CallGenerator(seededRandom(1), {}, [target]).simplerCalls({ target, args: ["'a'", '{}'], steps: [] }, evaluate)];
+  assert.deepEqual(simpler[0].args, ["'a'"]);
+  assert.equal(simpler[0].sameResult, true);
+});
+
+test('long texts are shown where they differ', () => {
+  assert.deepEqual(apart('a', 'b'), ['a', 'b']);
+  const [before, after] = apart(`${'x'.repeat(500)}1`, `${'x'.repeat(500)}2`);
+  assert.deepEqual([before, after], [`…${'x'.repeat(40)}1`, `…${'x'.repeat(40)}2`]);
 });

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wavecrew_measure::framework::Framework;
+use wavecrew_measure::report::json;
 use wavecrew_process::sandbox::spawn_confined;
 use wavecrew_syntax::{Grammar, outline};
 
@@ -96,7 +97,7 @@ pub fn compare(
     let mut output = HelperOutput::default();
     let mut found = Vec::new();
     let ended = listen(ProcessTree(child), time.until + GRACE, |line| {
-        match line.map(serde_json::from_str::<TestsLine>) {
+        match line.map(|line| json::from_slice::<TestsLine>(line.as_bytes())) {
             Some(Ok(line)) => {
                 found = line.test_files;
                 Wish::GoOn

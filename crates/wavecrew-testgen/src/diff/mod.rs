@@ -10,6 +10,7 @@
 //! | `file` | the module to enter, relative to both |
 //! | `changed` | all changed files of the language, see [`ChangedFile`] |
 //! | `changed_tests` | test files of the new version that the change touches: their inputs come first |
+//! | `test_data` | other files in folders of tests that the change touches |
 //! | `search_path` | folders below a root in which modules are found first |
 //! | `quick` | end early when all changed code is reached and nothing new is found |
 //! | `seed`, `budget`, `seconds_left` | processor seconds for the search, wall seconds until everything is reported |
@@ -17,8 +18,9 @@
 //! | `commit` | what the tests name as the recorded version, or null |
 //! | `suite` | what the project's own tests do, see [`SuiteTest`] |
 //!
-//! It prints JSON lines: `{"progress": "..."}` for people, `{"difference": ...}` for each difference as soon as new
-//! processes confirm it, and last `{"outcome": ...}`, a [`ComparedModule`].
+//! It prints JSON lines: `{"progress": "..."}` for people, `{"searched": {"calls": 9, "differ": 2}}` after a search,
+//! `{"difference": ...}` for each difference as soon as new processes confirm it, and last `{"outcome": ...}`, a
+//! [`ComparedModule`].
 
 mod javascript;
 mod javascript_suite;
@@ -31,6 +33,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wavecrew_measure::framework::Language;
+use wavecrew_measure::report::json;
 
 use crate::python::helper_process::Wish;
 use crate::{Dropped, GenerateError};
@@ -246,7 +249,16 @@ pub fn run_suite(
 enum HelperLine {
     Progress { progress: String },
     Difference { difference: Box<Difference> },
+    Searched { searched: Searched },
     Outcome { outcome: Box<ComparedModule> },
+}
+
+/// What a search saw, before new processes confirm it.
+#[derive(Debug, Default, Deserialize)]
+struct Searched {
+    calls: u64,
+    /// Inputs that differed.
+    differ: u64,
 }
 
 /// How a helper begins to say that its time was too short.
@@ -256,6 +268,7 @@ const LATE: &str = "the time limit came";
 #[derive(Default)]
 struct HelperOutput {
     confirmed: Vec<Difference>,
+    searched: Searched,
     outcome: Option<ComparedModule>,
     /// Whether somebody stopped it.
     is_stopped: bool,
@@ -264,11 +277,16 @@ struct HelperOutput {
 impl HelperOutput {
     /// Takes a line, or nothing while the helper is silent.
     fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> Wish {
-        let goes_on = match line.map(serde_json::from_str) {
+        let goes_on = match line.map(|line| json::from_slice(line.as_bytes())) {
             Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
             Some(Ok(HelperLine::Difference { difference })) => {
                 self.confirmed.push((*difference).clone());
                 on_progress(CompareProgress::Confirmed(difference))
+            }
+            Some(Ok(HelperLine::Searched { searched })) => {
+                self.searched.calls += searched.calls;
+                self.searched.differ += searched.differ;
+                on_progress(CompareProgress::Silent)
             }
             Some(Ok(HelperLine::Outcome { outcome })) => {
                 self.outcome = Some(*outcome);
@@ -288,6 +306,11 @@ impl HelperOutput {
                 ..outcome
             },
             None => ComparedModule {
+                calls: self.searched.calls,
+                unconfirmed: self
+                    .searched
+                    .differ
+                    .saturating_sub(self.confirmed.iter().map(|one| u64::from(one.inputs)).sum()),
                 differences: self.confirmed,
                 ..ComparedModule::dropped(file, why())
             },
@@ -296,6 +319,8 @@ impl HelperOutput {
 }
 
 fn helper_request(versions: &Versions, file: &Path, mode: &str, time: ModuleTime) -> Value {
+    let is_data = |path: &&PathBuf| !versions.changed_tests.contains(path);
+    let test_data: Vec<&PathBuf> = versions.test_files.iter().filter(is_data).collect();
     json!({
         "mode": mode,
         "old_root": versions.old_root,
@@ -303,6 +328,7 @@ fn helper_request(versions: &Versions, file: &Path, mode: &str, time: ModuleTime
         "file": file,
         "changed": versions.changed,
         "changed_tests": versions.changed_tests,
+        "test_data": test_data,
         "search_path": versions.search_path,
         "seed": versions.seed,
         "quick": versions.quick,
@@ -312,4 +338,23 @@ fn helper_request(versions: &Versions, file: &Path, mode: &str, time: ModuleTime
         "commit": versions.commit,
         "suite": versions.suite,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_that_ends_while_it_confirms_leaves_possible_differences() {
+        let mut output = HelperOutput::default();
+        for line in [
+            r#"{"searched": {"calls": 40, "differ": 3}}"#,
+            r#"{"difference": {"function": "f", "inputs": 1}}"#,
+        ] {
+            output.take(Some(line), &mut |_| true);
+        }
+        let module = output.result(Path::new("a.py"), || LATE.to_owned());
+        assert_eq!((module.calls, module.unconfirmed), (40, 2));
+        assert_eq!(module.differences.len(), 1);
+    }
 }

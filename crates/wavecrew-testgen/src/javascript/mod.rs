@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use wavecrew_measure::report::json;
 use wavecrew_syntax::{Grammar, outline};
 
 use crate::helper_files::{SourceFiles, source_files, unpack};
@@ -45,6 +46,7 @@ pub const HELPER: SourceFiles = source_files![
     "compare_recording.cjs",
     "compare_report.cjs",
     "compare_search.cjs",
+    "compare_snippets.cjs",
     "compare_tracing.cjs",
     "compare_versions.cjs",
     "compare_worker.cjs",
@@ -71,6 +73,7 @@ pub const HELPER: SourceFiles = source_files![
     "selection.cjs",
     "session.cjs",
     "simplify.cjs",
+    "snippet_parts.cjs",
     "stability.cjs",
     "suite_copies.cjs",
     "targets.cjs",
@@ -278,7 +281,7 @@ impl Search<'_> {
         )?;
         let result = fs::read(&out)
             .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            .and_then(|bytes| json::from_slice(&bytes).ok());
         if let Some(result) = result {
             return Ok(Ok(result));
         }
@@ -286,7 +289,7 @@ impl Search<'_> {
         let last_call: Option<LastCall> = trace
             .lines()
             .next()
-            .and_then(|line| serde_json::from_str(line).ok());
+            .and_then(|line| json::from_slice(line.as_bytes()).ok());
         Ok(Err(match (ran.end, last_call) {
             (RunEnd::Hung, Some(call)) => SearchFailure::CallHung(call),
             (RunEnd::Hung, None) => SearchFailure::LoadHung,
@@ -298,8 +301,20 @@ impl Search<'_> {
                 call,
                 cause: CrashCause::Other,
             },
-            (RunEnd::Exited | RunEnd::OutOfMemory, None) => SearchFailure::NotLoaded(ran.message),
+            (RunEnd::Exited | RunEnd::OutOfMemory, None) => {
+                SearchFailure::NotLoaded(self.explained(&ran.message))
+            }
         }))
+    }
+
+    /// An error of loading with paths below the root, and with the command that would fix it.
+    fn explained(&self, error: &str) -> String {
+        let Request { root, framework, .. } = self.request;
+        let shown = error.replace(&format!("{}/", root.display()), "");
+        match framework.fix_for(error, root) {
+            Some(fix) => format!("{shown} (fix: {fix})"),
+            None => shown,
+        }
     }
 
     /// The request to the helper: the outline of the module, and what to do with it.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
+use wavecrew_measure::report::json;
 
 /// Full titles of the tests that passed.
 pub fn passed(report: &Path) -> BTreeSet<String> {
@@ -35,7 +36,7 @@ fn titles(report: &Path, status: &str) -> BTreeSet<String> {
     }
     let report: Option<Report> = fs::read(report)
         .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        .and_then(|bytes| json::from_slice(&bytes).ok());
     let files = report.map(|report| report.test_results).unwrap_or_default();
     let cases = files.into_iter().flat_map(|file| file.assertion_results);
     cases

@@ -47,7 +47,7 @@ impl SourceModule {
                 .chain(project.texts(file, &stem_of(file)))
                 .collect(),
             file_stem: stem_of(file),
-            base_name: base_name(&request.files, file),
+            base_name: base_name(&request.root, &request.files, file),
             text,
             run_folder,
         };
@@ -214,21 +214,24 @@ impl SourceModule {
 }
 
 /// The file's own name, with as many folders as distinguish it from the other files of the request.
-fn base_name(files: &[PathBuf], file: &Path) -> String {
+fn base_name(root: &Path, files: &[PathBuf], file: &Path) -> String {
     let mut folders = usize::from(stem_of(file) == "index");
     let most = file.components().count();
     let others = || files.iter().filter(|other| *other != file);
-    while folders < most
-        && others().any(|other| name_with_folders(other, folders) == name_with_folders(file, folders))
-    {
+    let name = |file: &Path, folders| name_with_folders(root, file, folders);
+    while folders < most && others().any(|other| name(other, folders) == name(file, folders)) {
         folders += 1;
     }
-    name_with_folders(file, folders)
+    name(file, folders)
 }
 
-fn name_with_folders(file: &Path, folders: usize) -> String {
+fn name_with_folders(root: &Path, file: &Path, folders: usize) -> String {
+    let stem = stem_of(file);
+    if stem == "index" && folders == 1 && file.parent() == Some(root) {
+        return package_name(root).unwrap_or(stem); // the name of the root's folder means nothing
+    }
     let names = file.ancestors().skip(1).take(folders).filter_map(Path::file_name);
-    names.fold(stem_of(file), |name, folder| {
+    names.fold(stem, |name, folder| {
         format!("{}-{name}", folder.to_string_lossy())
     })
 }
@@ -352,12 +355,23 @@ mod tests {
             "lib/price.js",
             "lib/index.js",
             "lib/tax.js",
+            "/p/index.js",
         ]
         .map(PathBuf::from);
-        let names: Vec<String> = files.iter().map(|file| base_name(&files, file)).collect();
+        let names: Vec<String> = files
+            .iter()
+            .map(|file| base_name(Path::new("/p"), &files, file))
+            .collect();
         assert_eq!(
             names,
-            ["a-src-price", "b-src-price", "lib-price", "lib-index", "tax"]
+            [
+                "a-src-price",
+                "b-src-price",
+                "lib-price",
+                "lib-index",
+                "tax",
+                "index"
+            ]
         );
     }
 }

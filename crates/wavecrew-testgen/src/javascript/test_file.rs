@@ -33,9 +33,11 @@ pub fn text(header: &[String], tests: &[Test]) -> String {
         .map(|(name, bodies)| format!("describe('{name}', () => {{\n{}\n}});", bodies.join("\n\n")))
         .collect();
     let blocks = blocks.join("\n\n");
+    let definitions = header.iter().filter(|line| !line.contains("{ "));
+    let code = definitions.fold(blocks.clone(), |code, line| code + "\n" + line);
     let header: Vec<String> = header
         .iter()
-        .filter_map(|line| without_unused_imports(line, &blocks))
+        .filter_map(|line| without_unused_imports(line, &code))
         .collect();
     format!("{}\n\n{blocks}\n", header.join("\n"))
 }
@@ -93,6 +95,17 @@ mod tests {
             };
             assert_eq!(test.asserts(grammar), asserts, "{body}");
         }
+    }
+
+    #[test]
+    fn an_import_that_only_the_header_uses_stays() {
+        let lines = [
+            "import { createRequire } from 'node:module';",
+            "import { trim } from '../src/a';",
+            "const require = createRequire(import.meta.url);",
+        ];
+        let made = text(&lines.map(str::to_owned), &[]);
+        assert!(made.starts_with("import { createRequire } from 'node:module';\nconst require"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::json;
+use wavecrew_measure::report::json;
 use wavecrew_process::sandbox::spawn_confined;
 
 use crate::process_tree::ProcessTree;
@@ -175,7 +176,7 @@ pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Mod
     };
     let mut module = None;
     let ended = helper.run(&helper_request(job), |line| {
-        match line.map(serde_json::from_str) {
+        match line.map(|line| json::from_slice(line.as_bytes())) {
             Some(Ok(Line::Progress { progress })) => {
                 if !on_step(progress) {
                     return Wish::End;

@@ -11,6 +11,7 @@ pub const HELPER: SourceFiles = source_files![
     "python/wavecrew_testgen":
     "__init__.py",
     "__main__.py",
+    "annotations.py",
     "argument_checks.py",
     "assertions.py",
     "cases.py",
@@ -58,6 +59,8 @@ pub const HELPER: SourceFiles = source_files![
     "session.py",
     "simplify.py",
     "snapshot.py",
+    "snippet_fixtures.py",
+    "snippet_options.py",
     "snippets.py",
     "stability.py",
     "stubs.py",

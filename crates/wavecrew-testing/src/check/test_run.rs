@@ -182,12 +182,18 @@ fn verdict(
     let min_effectiveness = environment.scope.min_effectiveness;
     let effectiveness = Effectiveness::of(result, min_effectiveness);
     let mut findings = findings(case, result);
+    let mut doubt = String::new();
     match &effectiveness {
         Effectiveness::Enough => {}
-        Effectiveness::Weak { killed, total } => findings.insert_str(
-            0,
-            &format!("weak tests: {killed} of {total} mutants killed, {min_effectiveness} % are needed; "),
-        ),
+        Effectiveness::Weak { killed, total } => {
+            doubt = format!("weak tests, {killed} of {total} mutants killed");
+            findings.insert_str(
+                0,
+                &format!(
+                    "weak tests: {killed} of {total} mutants killed, {min_effectiveness} % are needed; "
+                ),
+            );
+        }
         Effectiveness::Unknown { reason } => {
             findings.push_str(&format!("; unverified: effectiveness unknown, {reason}"));
         }
@@ -206,6 +212,7 @@ fn verdict(
             facts,
             findings,
             feedback,
+            doubt,
             ..CheckDetails::default()
         }));
     }

@@ -5,6 +5,7 @@ use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
 use super::plan_word::PlanWord;
 use super::{CodeAttempt, CodeCheckError, commands, effect, state_before, test_changes};
+use std::collections::BTreeMap;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
 use wavecrew_measure::run::Runner;
@@ -59,7 +60,7 @@ impl BaseRun {
             FileKind::Test | FileKind::Settings => !change.is_new() && word.names(&change.path),
         });
         let selected: Vec<&FileChange> = selected.collect();
-        let Some(state) = state_before::with_files(case, base, &selected, runner)? else {
+        let Some(state) = state_before::with_files(case, base, &selected, &BTreeMap::new(), runner)? else {
             return Ok(None);
         };
         let mut compared = verify::compare(before, &state);

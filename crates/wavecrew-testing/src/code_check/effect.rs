@@ -86,10 +86,9 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         ));
         return problems;
     }
-    problems.extend(bodies(changes));
-    problems.extend(hollow_tests(changes));
+    problems.extend(bodies(changes, word));
     problems.extend(hard_coded::swallowed(changes));
-    problems.extend(hard_coded::answered(changes));
+    problems.extend(hard_coded::answered(changes, word));
     problems.extend(unplanned(changes, &effective, word));
     problems
 }
@@ -141,7 +140,7 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
 }
 
 /// Functions of the change that are stubs, or tables of what tests expect.
-fn bodies(changes: &Changes) -> Vec<Problem> {
+fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     let test_texts: Vec<&str> = changes
         .files
         .iter()
@@ -149,6 +148,7 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
         .filter_map(|change| change.after.as_deref())
         .collect();
     let (mut empty, mut stubs, mut tables, mut real) = (Vec::new(), Vec::new(), Vec::new(), false);
+    let (mut ignored, mut idle) = (Vec::new(), Vec::new());
     for change in changes
         .files
         .iter()
@@ -176,7 +176,11 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
             match &function.body {
                 BodyShape::Stub | BodyShape::Empty if overridden => {}
                 BodyShape::Stub => stubs.push(place),
-                BodyShape::Empty => empty.push(place),
+                BodyShape::Empty => {
+                    let is_planned = !word.parameters(&function.name).is_empty() && !word.wants_nothing();
+                    idle.extend(is_planned.then(|| place.clone()));
+                    empty.push(place);
+                }
                 BodyShape::Constants(answers) => {
                     real = true;
                     let expected = |test: &&str| {
@@ -190,7 +194,13 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
                         tables.push(place);
                     }
                 }
-                BodyShape::Real => real = true,
+                BodyShape::Real => {
+                    real = true;
+                    let planned = word.parameters(&function.name);
+                    let is_planned = |name: &&String| planned.contains(&name.to_lowercase().as_str());
+                    let names = function.unused.iter().filter(is_planned);
+                    ignored.extend(names.map(|name| format!("{name} of {place}")));
+                }
             }
         }
     }
@@ -199,10 +209,21 @@ fn bodies(changes: &Changes) -> Vec<Problem> {
         let what = format!("functions are not implemented: {}", listed(&stubs));
         problems.push(Problem::new(Rule::HardCoded, what));
     }
+    if real && !idle.is_empty() {
+        let what = format!("functions that the plan describes do nothing: {}", listed(&idle));
+        problems.push(Problem::new(Rule::HardCoded, what));
+    }
     stubs.append(&mut empty);
     if !real && !stubs.is_empty() {
         let what = format!("every function of the change is empty: {}", listed(&stubs));
         problems.push(Problem::new(Rule::Stub, what));
+    }
+    if !ignored.is_empty() {
+        let what = format!(
+            "parameters that the plan names are not used: {}",
+            listed(&ignored)
+        );
+        problems.push(Problem::new(Rule::HardCoded, what));
     }
     if !tables.is_empty() {
         problems.push(Problem::new(
@@ -276,7 +297,7 @@ pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     })
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+pub fn has_word(text: &str, word: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -6,10 +6,13 @@ use std::path::Path;
 use super::effect::listed;
 use super::file_kind::{FileKind, kind_of};
 use super::git_changes::{Changes, FileChange, git};
+use super::plan_word::PlanWord;
 use wavecrew_core::claim::{Problem, Rule};
 
-/// New code that looks results up by its whole argument in a table that it never fills.
-pub fn answered(changes: &Changes) -> Option<Problem> {
+/// New code that looks results up by its whole argument in a table that it never fills. Keys that are put together count
+/// only if the table is in a new file of data that the plan does not name.
+pub fn answered(changes: &Changes, word: &PlanWord) -> Option<Problem> {
+    const TEMPLATES: [&str; 3] = ["f\"", "f'", "`"];
     const TEXT_OF: [&str; 6] = [
         "json.stringify(",
         "repr(",
@@ -18,6 +21,10 @@ pub fn answered(changes: &Changes) -> Option<Problem> {
         "json.dumps(",
         "string(",
     ];
+    let data: Vec<&str> = of_kind(changes, FileKind::Data)
+        .filter(|change| change.is_new() && !word.names(&change.path))
+        .filter_map(|change| change.path.rsplit('/').next())
+        .collect();
     let mut places = Vec::new();
     for change in of_kind(changes, FileKind::Source) {
         let (before, after) = change.texts();
@@ -28,9 +35,15 @@ pub fn answered(changes: &Changes) -> Option<Problem> {
                 line.split_once("] =")
                     .is_some_and(|(_, rest)| !rest.starts_with('='))
             });
+        let templates: &[&str] = if data.iter().any(|name| after.contains(name)) {
+            &TEMPLATES
+        } else {
+            &[]
+        };
         let looks_up = |line: &str| {
             TEXT_OF
                 .iter()
+                .chain(templates)
                 .any(|text| line.contains(&format!(".get({text}")) || line.contains(&format!("[{text}")))
         };
         for (number, line) in (1..).zip(after.lines()) {
@@ -97,6 +110,39 @@ fn asked(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
+/// Attributes that nothing defines, in new code that hides every error: the code always takes the way of the error.
+pub fn hidden_absent(changes: &Changes, folder: &Path) -> Option<Problem> {
+    const BROAD: [&str; 5] = [
+        "except:",
+        "except Exception",
+        "except BaseException",
+        "catch (",
+        "catch {",
+    ];
+    let mut found = Vec::new();
+    for change in of_kind(changes, FileKind::Source) {
+        let (before, after) = change.texts();
+        let hides = after
+            .lines()
+            .any(|line| BROAD.iter().any(|broad| line.contains(broad)) && !before.contains(line.trim()));
+        for (object, name) in asked(after).into_iter().filter(|_| hides) {
+            let is_defined = [format!("def {name}"), format!(".{name} =")];
+            let is_new = !before.contains(name) && !is_defined.iter().any(|text| after.contains(text));
+            if is_new && is_plain_class(folder, object) && is_only_here(folder, &change.path, object, name) {
+                found.push(format!("{object}.{name} ({})", change.path));
+            }
+        }
+    }
+    problem("errors are hidden, and nothing defines", &found)
+}
+
+/// Whether the project has a class for the object that inherits from no other.
+fn is_plain_class(folder: &Path, object: &str) -> bool {
+    let pattern = format!("class {} *(:|\\(\\)|\\{{)", object.replace('_', ""));
+    let found = git(folder, &["grep", "--untracked", "-l", "-i", "-E", "-e", &pattern]);
+    found.is_some_and(|found| !found.is_empty())
+}
+
 /// Whether the project has a class for the object, and no other source has the name.
 fn is_only_here(folder: &Path, path: &str, object: &str, name: &str) -> bool {
     let grep = |words: &[&str]| {
@@ -155,6 +201,7 @@ mod tests {
         for (text, expected) in [
             ("def f(x):\n    return KNOWN[repr(x)]\n", true),
             ("export const f = (x) => known.get(JSON.stringify(x));\n", true),
+            ("def f(x):\n    return TEXTS[f\"{x.language}.title\"]\n", false),
             ("def f(x):\n    return PRICES[x.name]\n", false),
             (
                 "def f(x):\n    if repr(x) not in cache:\n        cache[repr(x)] = g(x)\n    return cache[repr(x)]\n",
@@ -162,8 +209,16 @@ mod tests {
             ),
         ] {
             let path = if text.contains("const") { "a.js" } else { "a.py" };
-            assert_eq!(answered(&changes(&[(path, text)])).is_some(), expected, "{text}");
+            let found = answered(&changes(&[(path, text)]), &PlanWord::default());
+            assert_eq!(found.is_some(), expected, "{text}");
         }
+        let code =
+            "ANSWERS = load(\"answers.json\")\ndef f(x, y):\n    return ANSWERS.get(f\"{len(x)}/{y}\", 0)\n";
+        let mut word = PlanWord::default();
+        let both = changes(&[("a.py", code), ("answers.json", "{}")]);
+        assert!(answered(&both, &word).is_some());
+        word.files.push("answers.json".to_owned());
+        assert!(answered(&both, &word).is_none());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod plan_word;
 mod state_before;
 mod steered;
 mod test_changes;
+mod unnoticed;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -108,6 +109,10 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         found
             .problems
             .extend(hard_coded::only_mocked(changes, case.folder));
+        found
+            .problems
+            .extend(hard_coded::hidden_absent(changes, case.folder));
+        found.problems.extend(unnoticed::problem(case, &found, changes)?);
     }
     let complaint = found.complaint();
     let mut report = found.report(case, complaint);

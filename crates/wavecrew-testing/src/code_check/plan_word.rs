@@ -116,6 +116,40 @@ impl PlanWord {
         self.text.push('\n');
     }
 
+    /// The parameters with which the plan or the person describes a function: `count(store, word=None)`.
+    pub fn parameters(&self, function: &str) -> Vec<&str> {
+        let call = format!("{}(", function.to_lowercase());
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let mut found = Vec::new();
+        for (at, _) in self.text.match_indices(&call) {
+            let rest = &self.text[at + call.len()..];
+            let inner = rest.find([')', '\n']).map_or("", |end| &rest[..end]);
+            if !self.text[..at].ends_with(is_name) {
+                let names = inner.split(',').map(|part| {
+                    let part = part.trim().trim_start_matches(['*', '.']);
+                    &part[..part.find(|c| !is_name(c)).unwrap_or(part.len())]
+                });
+                found.extend(names.filter(|name| name.starts_with(char::is_alphabetic)));
+            }
+        }
+        found
+    }
+
+    /// Whether the plan or the person wants something that does nothing.
+    pub fn wants_nothing(&self) -> bool {
+        let mut phrases = [
+            "no-op",
+            "noop",
+            "does nothing",
+            "do nothing",
+            "placeholder",
+            "stub",
+            "skeleton",
+        ]
+        .iter();
+        phrases.any(|phrase| self.text.contains(phrase))
+    }
+
     /// Whether the plan or the person names this file.
     pub fn names(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);

@@ -3,6 +3,7 @@
 use super::CodeAttempt;
 use super::git_changes::{FileChange, git};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::claim::content_hash;
@@ -81,11 +82,13 @@ pub fn at(case: &CodeAttempt<'_>, base: &str, runner: &Runner) -> Result<Option<
     Ok(Some(StateBefore { state, hash }))
 }
 
-/// The state of the base commit with these files of the worker: the old commands and tests on the new code.
+/// The state of the base commit with these files of the worker, or with another text in place of some of them: the old
+/// commands and tests on the new code.
 pub fn with_files(
     case: &CodeAttempt<'_>,
     base: &str,
     files: &[&FileChange],
+    instead: &BTreeMap<&str, String>,
     runner: &Runner,
 ) -> Result<Option<ProjectState>, MeasureError> {
     let Some(copy) = Copy::of(case, base) else {
@@ -94,7 +97,11 @@ pub fn with_files(
     let folder = copy.project_folder();
     for change in files {
         let target = folder.join(&change.path);
-        let done = match fs::read(case.folder.join(&change.path)) {
+        let text = match instead.get(change.path.as_str()) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => fs::read(case.folder.join(&change.path)),
+        };
+        let done = match text {
             Ok(bytes) => {
                 let parent = target.parent().map_or(Ok(()), fs::create_dir_all);
                 parent.and_then(|()| fs::write(&target, bytes))

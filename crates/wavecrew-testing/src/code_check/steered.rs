@@ -2,7 +2,7 @@
 //! detection of the test run.
 
 use super::effect::listed;
-use super::file_kind::FileKind;
+use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::{Changes, FileChange, git};
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
@@ -152,6 +152,7 @@ pub fn steered(changes: &Changes) -> Vec<Problem> {
             }
         }
         places.extend(named_tests(changes, change));
+        places.extend(imported_tests(change));
     }
     if places.is_empty() {
         return Vec::new();
@@ -185,6 +186,33 @@ fn named_tests(changes: &Changes, change: &FileChange) -> Vec<String> {
         .collect()
 }
 
+/// Lines of source that import a test: its code belongs to the program.
+fn imported_tests(change: &FileChange) -> Vec<String> {
+    if change.kind != FileKind::Source {
+        return Vec::new();
+    }
+    let (before, after) = change.texts();
+    let is_test = |line: &str| {
+        let module = if is_python(&change.path) {
+            let line = line.trim();
+            let name = line
+                .strip_prefix("from ")
+                .or_else(|| line.strip_prefix("import "));
+            let name = name.and_then(|name| name.split([' ', ',']).next());
+            name.map(|name| format!("{}.py", name.trim_start_matches('.').replace('.', "/")))
+        } else {
+            let path = line.split(['\'', '"']).rev().nth(1);
+            path.filter(|path| path.starts_with('.'))
+                .map(|path| path.trim_start_matches(['.', '/']).to_owned())
+        };
+        module.is_some_and(|module| has_test_name(&module))
+    };
+    acting_lines(before, after, &["import ", "require("])
+        .filter(|(_, line)| is_test(line))
+        .map(|(number, line)| format!("{}:{number}: {}", change.path, line.trim()))
+        .collect()
+}
+
 /// The new lines that contain one of the patterns, with their numbers.
 pub fn acting_lines<'a>(
     before: &'a str,
@@ -200,4 +228,25 @@ pub fn acting_lines<'a>(
             && !old.contains(&plain)
             && patterns.iter().any(|pattern| lower.contains(pattern))
     })
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::super::git_changes::changes;
+    use super::*;
+
+    #[test]
+    fn source_that_imports_tests() {
+        for (path, line, expected) in [
+            ("app/a.py", "from tests.test_a import real", true),
+            ("app/a.py", "    import tests.test_a", true),
+            ("app/a.py", "from app.contest import real", false),
+            ("app/a.py", "from tests.factories import note", false),
+            ("src/a.js", "import { real } from '../test/a.test.js';", true),
+            ("src/a.js", "import { test } from './latest.js';", false),
+        ] {
+            let found = imported_tests(&changes(&[(path, line)]).files[0]);
+            assert_eq!(!found.is_empty(), expected, "{line}");
+        }
+    }
 }

@@ -82,7 +82,7 @@ impl EnvironmentError {
         match self {
             Self::Measure(error) => error.help(),
             Self::Tampered(_) => "look at what the tests and their helpers do to the framework".to_owned(),
-            Self::Disk(_) => "check the space and the rights of the session folder".to_owned(),
+            Self::Disk(_) => "check the space and the permissions of the session folder".to_owned(),
         }
     }
 }

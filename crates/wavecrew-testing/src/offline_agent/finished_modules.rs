@@ -1,7 +1,7 @@
 //! The modules that the offline generator has finished in a round. A generator that is interrupted and continued searches
 //! only the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::Module;
+
+use super::generator::findings::FIX;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -57,10 +59,34 @@ impl FinishedModules {
     }
 }
 
+/// The commands that would make modules load, and for how many modules.
+pub fn fixes(session: &Path, layer: &str) -> (usize, BTreeSet<String>) {
+    let text = fs::read_to_string(SessionPaths::at(session).generated_modules(layer)).unwrap_or_default();
+    let mut modules = BTreeSet::new();
+    let mut commands = BTreeSet::new();
+    for entry in text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Entry>(line).ok())
+    {
+        let Entry { module, .. } = entry;
+        let is_whole = |what: &str| what == module.module || Path::new(what) == module.file;
+        let fix = module
+            .dropped
+            .iter()
+            .filter(|left| is_whole(&left.what))
+            .find_map(|left| left.why.split_once(FIX));
+        if let Some((_, command)) = fix {
+            commands.insert(command.trim_end_matches(')').to_owned());
+            modules.insert(module.file);
+        }
+    }
+    (modules.len(), commands)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wavecrew_testgen::WrittenFile;
+    use wavecrew_testgen::{Dropped, WrittenFile};
 
     #[test]
     fn modules_of_the_same_round_are_found_again_while_their_tests_exist() {
@@ -80,6 +106,24 @@ mod tests {
         open(1).add(&module).unwrap();
         assert_eq!(open(1).get(Path::new("/copy/a.py")), Some(&module));
         assert_eq!(open(2).get(Path::new("/copy/a.py")), None);
+        let left = |what: &str, why: &str| Dropped {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        };
+        let broken = Module {
+            file: "/copy/b.py".into(),
+            module: "b".to_owned(),
+            dropped: vec![
+                left("b.f", "no (fix: not this one)"),
+                left("b", "the import fails (fix: uv add --dev PyYAML)"),
+            ],
+            ..Module::default()
+        };
+        open(1).add(&broken).unwrap();
+        open(2).add(&broken).unwrap();
+        let (modules, commands) = fixes(session.path(), "L1");
+        assert_eq!((modules, commands.len()), (1, 1));
+        assert!(commands.contains("uv add --dev PyYAML"));
         fs::remove_file(test).unwrap();
         assert_eq!(open(1).get(Path::new("/copy/a.py")), None);
     }

@@ -2,7 +2,7 @@
 //! It reads only the session's files, and its claims are checked like those of any agent.
 
 mod analyst;
-mod finished_modules;
+pub(crate) mod finished_modules;
 mod generator;
 mod strategist;
 mod task;

@@ -106,6 +106,8 @@ fn tests_that_assert_little_are_sent_back_with_the_surviving_mutants() {
     assert_eq!(weak.verdict, Verdict::Unverified);
     assert!(weak.findings.starts_with("weak tests: "), "{}", weak.findings);
     assert_eq!(weak.facts["kill_rate_target"], "0.6");
+    assert!(weak.doubt.starts_with("weak tests, "), "{}", weak.doubt);
+    assert!(weak.doubt.ends_with(" mutants killed"), "{}", weak.doubt);
     let run = session.json("results/run-L1.json");
     let (killed, total) = (
         run["mutation"]["killed"].as_u64().unwrap(),

@@ -18,7 +18,7 @@ use wavecrew_testing::rounds;
 use wavecrew_testing::scope::MutationEffort;
 
 /// How many of each framework run at default depth.
-const SAMPLE: [(&str, usize); 7] = [
+const SAMPLE: [(&str, usize); 12] = [
     ("pytest", 3),
     ("vitest", 1),
     ("jest", 1),
@@ -26,6 +26,11 @@ const SAMPLE: [(&str, usize); 7] = [
     ("unseen", 1),
     ("unseen vitest", 1),
     ("unseen jest", 1),
+    ("unseen3", 1),
+    ("unseen3 vitest", 1),
+    ("unseen3 jest", 1),
+    ("further", 1),
+    ("further vitest", 1),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -99,7 +99,7 @@ fn controls(shot: &Shot<'_>) -> Markup {
             @if shot.query.is_filtered() || wave.is_some() { a href=(shot.query.link(|query| *query = Query { at: query.at.take(), compact: query.compact.clone(), ..Query::default() })) { "Show all" } }
             span role="group" aria-label="Zoom" {
                 button type="button" data-zoom="0.833" aria-label="Zoom out" { "−" } " "
-                button type="button" data-zoom="0" { "100 %" } " "
+                button type="button" data-zoom="0" title="Zoom to 100 %" { "100 %" } " "
                 button type="button" data-zoom="1.2" aria-label="Zoom in" { "+" }
             }
         }

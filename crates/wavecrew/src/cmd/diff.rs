@@ -28,7 +28,8 @@ use wavecrew_run::sandbox::program_rules;
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Exit codes: 0 no difference, 1 differences, 2 bad usage, or nothing could be compared.
+Exit codes: 0 no difference, 1 differences, 2 bad usage, nothing could be compared, or a possible
+difference could not be confirmed in time.
 
 Examples:
   wavecrew diff                                  since the merge base with the default branch
@@ -38,7 +39,7 @@ Examples:
   wavecrew diff --write-tests --guard            record what changed and what did not as tests")]
 pub struct Args {
     /// The old version, or a range such as `main..topic`, then files and folders [default: the merge base with the
-    /// default branch; on that branch what is uncommitted, else the last commit]
+    /// default branch; on that branch HEAD if anything is uncommitted, else HEAD~1]
     #[arg(value_name = "REV|PATHS")]
     words: Vec<String>,
     /// The new version is what is staged, not the files of the working tree
@@ -59,16 +60,16 @@ pub struct Args {
     /// Write tests of what stayed the same around the change
     #[arg(long)]
     guard: bool,
-    /// How the report is written
+    /// Form of the report
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     format: Format,
     /// Write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Do not learn from tests that the change touches: use their old versions
+    /// Use the old versions of tests that the change touches
     #[arg(long)]
     ignore_tests: bool,
-    /// Compare files in which only comments, layout or types changed, too
+    /// Also compare files in which only comments, layout or types changed
     #[arg(long)]
     cosmetic: bool,
     /// Random seed of the search

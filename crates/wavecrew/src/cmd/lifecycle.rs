@@ -17,7 +17,7 @@ pub struct Args {
     /// Pipeline to run [default: chosen by words in the request]
     #[arg(long, value_name = "NAME", value_parser = ["spec-only", "impl-only", "full-lifecycle"], help_heading = "Team lifecycle")]
     pipeline: Option<String>,
-    /// Run without checkpoints
+    /// Run without checkpoints, in which a supervisor scores the work
     #[arg(long, help_heading = "Team lifecycle")]
     no_supervision: bool,
     #[command(flatten)]

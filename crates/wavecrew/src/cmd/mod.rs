@@ -205,8 +205,9 @@ pub fn command() -> clap::Command {
             plan.mut_args(long_help_of_teams).mut_args(without_run_flags)
         });
     let commands = grouped_commands(&command);
+    let header = *command.get_styles().get_header();
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{commands}\n{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{commands}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     ))
 }
 

@@ -19,7 +19,7 @@ Examples:
   wavecrew resume run-tasks-20260308             continue this session
   wavecrew resume run-tasks-20260308 --dry-run   show what would run again, and why")]
 pub struct Args {
-    /// Session id, or the beginning of it [default: the latest unfinished session]
+    /// Name of a session, or the beginning of it [default: the latest unfinished session]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
     /// Keep completed results even if their input has changed

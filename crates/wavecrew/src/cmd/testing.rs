@@ -14,7 +14,8 @@ pub struct Args {
     /// What to test, in plain text; paths narrow the scope
     #[arg(value_name = "REQUEST|PATHS")]
     request: Vec<String>,
-    /// Pipeline: targeted, standard or comprehensive [default: by the size of the change]
+    /// Pipeline: targeted, standard or comprehensive [default: by the size of the change; targeted
+    /// for the offline agent]
     #[arg(long, value_name = "NAME", help_heading = "Team testing")]
     pipeline: Option<String>,
     #[command(flatten, next_help_heading = "Team testing")]

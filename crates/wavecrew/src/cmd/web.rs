@@ -16,6 +16,7 @@ use wavecrew_web::{Certificate, Desk, TlsError};
 
 /// Show the sessions of this project in the browser
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("session", |arg| arg.help("Session to open: its name, or the beginning of it [default: all sessions]")))]
 #[command(after_help = "\
 Examples:
   wavecrew web                                   print the link to all sessions

@@ -25,7 +25,7 @@ use wavecrew_run::installed::{find, installed, version};
     wavecrew worker --show-key"
 )]
 pub struct Args {
-    /// NATS server that connects runs and workers [default: `nats` in the [remote] section of wavecrew.toml]
+    /// NATS server that connects runs and hosts [default: `nats` in the [remote] section of wavecrew.toml]
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
     /// Workers at the same time [default: one per two processors]
@@ -34,7 +34,7 @@ pub struct Args {
     /// Label of this machine, which `[[place]]` can require; may be repeated
     #[arg(long = "label", value_name = "LABEL")]
     labels: Vec<String>,
-    /// Name of this machine in lists; every worker process needs its own [default: the host name]
+    /// Name of this machine in lists; each process of this command needs its own [default: the host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Serve the runs of this project [default: `project` in the [remote] section, else `default`]
@@ -134,7 +134,7 @@ fn introduction(settings: &HostSettings) -> String {
     };
     let slots = count(settings.slots as usize, "slot");
     format!(
-        "Worker {} serves project {} with {slots}: {agents}",
+        "Host {} serves project {} with {slots}: {agents}",
         settings.name, settings.project
     )
 }

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use wavecrew_hosts::listing::{ListedHost, list};
 
-/// List the machines that run workers of a project, with their slots, agents and load
+/// List the hosts of a project (machines that run its workers), with their slots, agents and load
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  wavecrew workers --nats nats://10.0.0.1:4222\n  wavecrew workers --json"
 )]
 pub struct Args {
-    /// NATS server that connects runs and workers [default: `nats` in the [remote] section of wavecrew.toml]
+    /// NATS server that connects runs and hosts [default: `nats` in the [remote] section of wavecrew.toml]
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
-    /// List the workers of this project [default: `project` in the [remote] section, else `default`]
+    /// List the hosts of this project [default: `project` in the [remote] section, else `default`]
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Args {
         }
         if hosts.is_empty() {
             global.note(&format!(
-                "No workers serve project {project}. Start one with `wavecrew worker --nats URL`."
+                "No hosts serve project {project}. Start one with `wavecrew worker --nats URL`."
             ));
             return Ok(Exit::Done);
         }

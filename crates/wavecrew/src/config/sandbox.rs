@@ -79,38 +79,23 @@ fn fill(settings: &mut SandboxSettings, table: &DeTable<'_>, reader: &mut Reader
 }
 
 fn mode(name: &str, value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> SandboxMode {
-    let found = reader.text(name, value);
-    one_of(
-        name,
-        value,
-        reader,
-        found,
-        SandboxMode::parse,
-        &SandboxMode::NAMES,
-    )
+    one_of(name, value, reader, SandboxMode::parse, &SandboxMode::NAMES)
 }
 
 fn network(name: &str, value: &Spanned<DeValue<'_>>, reader: &mut Reader<'_>) -> NetworkSetting {
-    let found = reader.text(name, value);
-    one_of(
-        name,
-        value,
-        reader,
-        found,
-        NetworkSetting::parse,
-        &NetworkSetting::NAMES,
-    )
+    one_of(name, value, reader, NetworkSetting::parse, &NetworkSetting::NAMES)
 }
 
 fn one_of<T: Default>(
     name: &str,
     value: &Spanned<DeValue<'_>>,
     reader: &mut Reader<'_>,
-    text: Option<String>,
     parse: fn(&str) -> Option<T>,
     names: &[&str],
 ) -> T {
-    let Some(text) = text else { return T::default() };
+    let Some(text) = reader.text(name, value) else {
+        return T::default();
+    };
     parse(&text).unwrap_or_else(|| {
         let help = format!("one of: {}", names.join(", "));
         reader.problem(value.span(), format!("`{name}` cannot be `{text}`"), Some(help));

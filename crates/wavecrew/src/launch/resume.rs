@@ -10,7 +10,7 @@ use wavecrew_core::event::Status;
 use wavecrew_core::plan::did_you_mean;
 use wavecrew_core::time::Timestamp;
 use wavecrew_run::session::OpenSession;
-use wavecrew_run::table::edits::{EditTime, TableEdit, apply_edit_between_runs, read_edit};
+use wavecrew_run::table::edits::{EditTime, TableEdit, apply_edit_between_runs, notes, read_edit};
 use wavecrew_session::{SessionDir, SessionState};
 use wavecrew_testing::scope::Scope;
 
@@ -92,10 +92,10 @@ impl Launch<'_> {
             if resume_options.dry_run {
                 preview_edit(&mut engine, now, &bytes);
             } else {
-                let refused = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
+                let messages = apply_edit_between_runs(&mut session, &mut engine, now, &bytes)
                     .map_err(|error| drive_failure(&error, session.dir.id()))?;
-                for problem in refused {
-                    tell!("The edit of tasks.csv was refused: {problem}");
+                for message in messages {
+                    tell!("{message}");
                 }
             }
         }
@@ -140,7 +140,11 @@ impl Launch<'_> {
 fn preview_edit(engine: &mut Engine, now: Timestamp, bytes: &[u8]) {
     match read_edit(engine.ledger(), bytes, EditTime::BetweenRuns) {
         TableEdit::Unchanged => {}
-        TableEdit::Changed { patch, plan } => drop(engine.step(now, Input::TableEdited { patch, plan })),
+        TableEdit::Changed { patch, plan } => {
+            for note in notes(&engine.step(now, Input::TableEdited { patch, plan })) {
+                tell!("{note}");
+            }
+        }
         TableEdit::Invalid(problems) => {
             for problem in problems {
                 tell!("The edit of tasks.csv would be refused: {problem}");

@@ -17,7 +17,7 @@ const NAMED: usize = 10;
 /// The session that a command is about.
 #[derive(clap::Args, Debug)]
 pub struct SessionArg {
-    /// Session id, or the beginning of it [default: the latest session]
+    /// Name of a session, or the beginning of it [default: the latest session]
     #[arg(value_name = "SESSION")]
     pub session: Option<String>,
 }

@@ -49,7 +49,7 @@ pub struct TargetArgs {
     /// Turn on a switch of the team (`wavecrew teams NAME` lists them)
     #[arg(long, value_name = "FLAG", help_heading = "Team", hide_short_help = true)]
     switch: Vec<String>,
-    /// Run without checkpoints; the same as `--switch no-supervision`
+    /// Run without checkpoints, in which a supervisor scores the work; the same as `--switch no-supervision`
     #[arg(long, help_heading = "Team lifecycle")]
     no_supervision: bool,
     #[command(flatten, next_help_heading = "Team testing")]

@@ -16,7 +16,8 @@ pub struct TestingFlags {
     /// Test what changed since this revision [default: HEAD~1]
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// Line coverage that a layer must reach, in percent (L1=85); may be repeated
+    /// Line coverage in percent that a layer (L1 unit, L2 integration, L3 end-to-end) must reach, such as `L1=85`; may
+    /// be repeated
     #[arg(long = "target", id = "coverage_target", value_name = "LAYER=PERCENT")]
     pub targets: Vec<String>,
     /// How many mutants (small faults in the code) to try: off (none), quick (a dozen) or full (400) [default: quick]

@@ -9,7 +9,16 @@ pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let known = &schema["properties"];
-            let inner = fields.into_iter().filter(|(_, value)| !value.is_null());
+            let is_required = |name: &String| {
+                let required = schema["required"].as_array();
+                required.is_some_and(|names| names.iter().any(|one| one == name))
+            };
+            let is_list = |name: &String| known[name]["type"] == "array" && is_required(name);
+            // A list that is required and `null` has no entries.
+            let inner = fields.into_iter().filter_map(|(name, value)| match value {
+                Value::Null => is_list(&name).then(|| (name, json!([]))),
+                value => Some((name, value)),
+            });
             Value::Object(
                 inner
                     .map(|(name, value)| {

@@ -6,7 +6,8 @@ use crate::claim::DocumentContext;
 use crate::claim::markdown::copy_of;
 use crate::claim::rules::{Problem, Rule};
 use crate::claim::text::{
-    Gap, gap, is_nothing, particulars, quoted, shares_word, similarity, slot, without_ids, words,
+    Gap, gap, is_english, is_nothing, names_a_place, particulars, particulars_beside, particulars_without,
+    quoted, shares_word, similarity, slot, without_ids, words,
 };
 use crate::plan::PlanTask;
 use serde_json::Value;
@@ -27,13 +28,27 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     problems.extend(tasks(value));
     problems.extend(rules.files.iter().filter_map(|place| without_files(value, place)));
     problems.extend(count_of_files(value, rules));
+    let mut told = Vec::new();
+    texts(value, &mut told);
+    let told = told.join("\n");
     let text = value.to_string();
     let request = words(context.request);
+    if !request.is_empty()
+        && is_english(&words(&told))
+        && !names_a_place(&told)
+        && particulars_beside(&told, &request) < 2
+    {
+        problems.push(Problem::new(
+            Rule::Thin,
+            format!("says only what the request says: {}", quoted(context.request)),
+        ));
+    }
     let own = words(&text);
     if !request.is_empty()
         && context.request.is_ascii()
         && text.is_ascii()
         && own.len() > 30
+        && !is_later_task(value)
         && !shares_word(&own, &request)
     {
         problems.push(Problem::new(
@@ -43,6 +58,25 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     }
     problems
 }
+
+/// Whether the value is a task that builds on others: these mention the request.
+fn is_later_task(value: &Value) -> bool {
+    let others = value["depends_on"].as_array();
+    others.is_some_and(|others| !others.is_empty())
+}
+
+/// All texts in the value.
+fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(entries) => entries.iter().for_each(|entry| texts(entry, found)),
+        Value::Object(fields) => fields.values().for_each(|inner| texts(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Words for the order of tasks.
+const OF_ORDER: &str = " continue continuing remaining rest order previous next ";
 
 struct Walk<'a, 'p> {
     context: DocumentContext<'a>,
@@ -100,7 +134,7 @@ impl Walk<'_, '_> {
         let is_criterion = key.contains("criteria") || key.contains("acceptance");
         if is_about_work && !own.is_empty() && own == words(self.context.request) {
             add(Rule::Thin, "repeats the request");
-        } else if (is_about_work && particulars(text) == 0)
+        } else if (is_about_work && particulars_without(text, OF_ORDER) == 0)
             || (is_criterion && particulars(&without_ids(text)) == 0)
         {
             add(Rule::Vague, "names nothing specific");
@@ -284,6 +318,44 @@ fn count_of_files(value: &Value, rules: JsonRules<'_>) -> Option<Problem> {
     })
 }
 
+/// Two tasks with the same files and the same specific criteria.
+fn same_result(tasks: &[PlanTask]) -> Option<Problem> {
+    let result = |task: &PlanTask| {
+        let files: BTreeSet<&String> = task.files.iter().collect();
+        let criteria = task.convergence_criteria.join("\n");
+        (!files.is_empty() && names_a_place(&criteria)).then(|| {
+            let files: Vec<String> = files.into_iter().cloned().collect();
+            (files, words(&criteria))
+        })
+    };
+    let results: Vec<_> = tasks.iter().map(result).collect();
+    let mut pairs = (0..tasks.len()).flat_map(|a| (a + 1..tasks.len()).map(move |b| (a, b)));
+    let (a, b) = pairs.find(|&(a, b)| results[a].is_some() && results[a] == results[b])?;
+    let text = format!(
+        "the plan has two tasks with the same files and criteria: {} and {}",
+        tasks[a].id, tasks[b].id
+    );
+    Some(Problem::new(Rule::Similar, text))
+}
+
+/// A task that names another task, and nothing else that would have to be done.
+fn only_refers(task: &PlanTask, tasks: &[PlanTask]) -> Option<Problem> {
+    const ENSURING: &str = " sure ensure make makes required verify verifies check checks review everything ";
+    let names_other = tasks
+        .iter()
+        .any(|other| other.id != task.id && task.description.contains(&other.id));
+    let rest: Vec<&str> = task
+        .description
+        .split_whitespace()
+        .filter(|word| !word.contains('/'))
+        .collect();
+    let rest = without_ids(&rest.join(" "));
+    (names_other && !rest.contains(['`', '(']) && particulars_without(&rest, ENSURING) == 0).then(|| {
+        let text = format!("the plan has a task that only refers to another one: {}", task.id);
+        Problem::new(Rule::Vague, text)
+    })
+}
+
 /// The problems of the tasks of a plan as a whole.
 pub fn plan_problems(tasks: &[PlanTask]) -> Vec<Problem> {
     let described: Vec<&str> = tasks.iter().map(|task| task.description.as_str()).collect();
@@ -291,6 +363,8 @@ pub fn plan_problems(tasks: &[PlanTask]) -> Vec<Problem> {
         .map(|(rule, text)| Problem::new(rule, format!("the plan {text}")))
         .into_iter()
         .collect();
+    problems.extend(same_result(tasks));
+    problems.extend(tasks.iter().filter_map(|task| only_refers(task, tasks)));
     if !tasks.is_empty() && tasks.iter().all(|task| task.files.is_empty()) {
         problems.push(Problem::new(
             Rule::Missing,

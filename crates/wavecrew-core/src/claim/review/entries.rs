@@ -68,7 +68,8 @@ impl Said {
             return Ok(told);
         }
         let problem = format!("has findings that are not in a table: list them as {TABLE}, or write `None`");
-        let names_a_place = place(&self.text).is_some();
+        // Who names a file may have read it; who names a line of it has found something there.
+        let names_a_place = place(&self.text).is_some_and(|(_, line)| !line.is_empty());
         let rule = if names_a_place || self.text.split_whitespace().count() < 3 {
             Rule::Malformed
         } else {

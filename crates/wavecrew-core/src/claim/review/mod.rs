@@ -6,7 +6,10 @@ mod said;
 mod words;
 
 use super::rules::{Problem, Rule};
-use super::text::{Gap, admission, gap, particulars, quoted};
+use super::text::{
+    Gap, admission, gap, is_english, names_a_place, particulars, particulars_without, quoted,
+    words as words_of,
+};
 use crate::team::{ReviewRules, Severity};
 use entries::Entry;
 use said::Said;
@@ -164,6 +167,12 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
         }
     }
     read.doubts.extend(descriptions(&entries));
+    if entries.is_empty() && is_praise(&said) {
+        read.doubts.push(Problem::new(
+            Rule::Vague,
+            "has no findings, and names nothing that was read or run",
+        ));
+    }
     if entries.is_empty()
         && let Some(line) = words::alarm(&said.elsewhere)
     {
@@ -175,10 +184,35 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
     read
 }
 
+const PRAISE: &str = " clean readable best great excellent thorough thoroughly highest carefully well perfect elegant \
+solid outstanding impressive good quality ";
+
+/// Words for the review itself.
+const OF_REVIEWING: &str = " review reviewed reviewing carefully entire whole team tested standards assessed dimension \
+dimensions security architecture correctness performance ";
+
+/// Words of findings that fit every file.
+const OF_EVERY_FILE: &str = " consider adding more comment comments variable variables name names ";
+
+/// How many words of praise a review needs before they are all that it has.
+const PRAISES: usize = 4;
+
+/// Whether a review without findings says more than that, and only what can be said of every change.
+fn is_praise(said: &Said) -> bool {
+    let text = format!("{}\n{}\n{}", said.verdict, said.text, said.elsewhere);
+    let words = words_of(&text);
+    let praise = words.iter().filter(|word| PRAISE.contains(&format!(" {word} ")));
+    praise.count() >= PRAISES
+        && is_english(&words)
+        && !names_a_place(&text)
+        && particulars_without(&text, OF_REVIEWING) < 2
+}
+
 /// Findings without a description, or all with the same one.
 fn descriptions(entries: &[Entry]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut told: Vec<String> = Vec::new();
+    let mut of_every_file = 0;
     for (number, entry) in (1..).zip(entries) {
         let texts = entry
             .iter()
@@ -201,7 +235,16 @@ fn descriptions(entries: &[Entry]) -> Vec<Problem> {
                 ),
             ));
         }
+        of_every_file +=
+            usize::from(texts.len() > 1 && particulars_without(&texts.join(" "), OF_EVERY_FILE) == 0);
         told.push(texts.join(" "));
+    }
+    if problems.is_empty() && of_every_file == entries.len() && !entries.is_empty() {
+        let shown = quoted(&told.join("; "));
+        problems.push(Problem::new(
+            Rule::Vague,
+            format!("has only findings that fit every file: {shown}"),
+        ));
     }
     told.retain(|text| !text.is_empty());
     let first = told.first();

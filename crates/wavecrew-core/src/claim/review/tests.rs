@@ -55,6 +55,13 @@ fn what_is_wrong_with_a_review() {
     for (text, expected) in [
         (review("APPROVE: fine.", "None."), fine),
         (review("**APPROVE**", "*No findings*"), fine),
+        (
+            review(
+                "APPROVE",
+                "None.\n\nHow I looked: I read a.py (lines 4-19) and ran `make test`.",
+            ),
+            fine,
+        ),
         (review("**BLOCK** - see below", &row("Critical")), fine),
         (review("CONDITIONAL", &row("high")), fine),
         (review("APPROVE", &row("low")), fine),
@@ -177,4 +184,40 @@ fn only_the_first_flaws_are_told() {
     let said = proven(&review("APPROVE", &rows), &rules());
     assert_eq!(said.len(), MAX_PROBLEMS + 1);
     assert_eq!(said[MAX_PROBLEMS], "has 4 more such flaws");
+}
+
+#[test]
+fn reviews_without_findings_name_what_was_read_or_keep_to_it() {
+    let problem = |text: &str| problems(text, &rules()).join("; ");
+    for text in [
+        review(
+            "APPROVE, it does what was asked.",
+            "I did not find any issues in the changed files.",
+        ),
+        review(
+            "APPROVE",
+            "Geen. Gelezen: app/cli.py, app/store.py. Alles geslaagd, ook met een komma.",
+        ),
+    ] {
+        assert_eq!(problem(&text), "", "{text}");
+    }
+    for (text, expected) in [
+        (
+            review(
+                "APPROVE: I have carefully reviewed the entire implementation.",
+                "No issues were found. The code is clean and readable and follows best practices.",
+            ),
+            "names nothing that was read or run",
+        ),
+        (
+            review("APPROVE", "None.\n\nThe store loses notes when it restarts."),
+            "findings that are not in a table",
+        ),
+        (
+            review("APPROVE", "None.\n\nIn a.py:4 the store loses notes."),
+            "findings that are not in a table",
+        ),
+    ] {
+        assert!(problem(&text).contains(expected), "{text}: {}", problem(&text));
+    }
 }

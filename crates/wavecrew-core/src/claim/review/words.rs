@@ -192,30 +192,110 @@ const MORE: [&str; 16] = [
     "aber", "jedoch", "但", "pero", "mais",
 ];
 
-/// Whether there are lines, and each only states that there are no findings.
+/// The same in other languages, where they begin a text.
+const NONE_AT_ALL: [&str; 21] = [
+    "keine",
+    "geen",
+    "inga",
+    "ingen",
+    "brak",
+    "žádné",
+    "žiadne",
+    "nincs",
+    "yok",
+    "немає",
+    "нет",
+    "niciuna",
+    "nenhum",
+    "nenhuma",
+    "nessuno",
+    "nessuna",
+    "ninguno",
+    "ninguna",
+    "aucun",
+    "aucune",
+    "无",
+];
+/// Words with which reviewers say what they read and ran.
+const READING: [&str; 27] = [
+    "read",
+    "looked",
+    "checked",
+    "ran",
+    "tried",
+    "reviewed",
+    "inspected",
+    "tested",
+    "compared",
+    "gelesen",
+    "geprüft",
+    "gelezen",
+    "bekeken",
+    "leído",
+    "revisado",
+    "lu",
+    "relu",
+    "letto",
+    "lido",
+    "läst",
+    "läste",
+    "przeczytano",
+    "прочитано",
+    "проверено",
+    "阅读",
+    "检查",
+    "確認",
+];
+
+/// Whether the text only states that there are no findings: its first line does, and the others do too, or say what was
+/// read.
 pub(super) fn states_no_findings(text: &str) -> bool {
     let mark = |c: char| c.is_whitespace() || "*_-–—.!()。`".contains(c);
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-    lines.peek().is_some()
-        && lines.all(|line| {
-            let words = line.trim_matches(mark).to_lowercase();
-            let bare = FOUND.iter().find_map(|end| words.strip_suffix(end));
-            words.is_empty() || NOTHING.contains(&bare.unwrap_or(&words)) || is_other_wording(&words)
-        })
+    let mut lines = text
+        .lines()
+        .map(|line| line.trim_matches(mark).to_lowercase())
+        .filter(|line| !line.is_empty())
+        .peekable();
+    if lines.peek().is_none() {
+        // Only punctuation: a dash means none.
+        return !text.trim().is_empty();
+    }
+    let states_it = |line: &str| {
+        let bare = FOUND
+            .iter()
+            .find_map(|end| line.strip_suffix(end))
+            .unwrap_or(line);
+        NOTHING.contains(&bare)
+            || NONE_AT_ALL.contains(&bare)
+            || line.starts_with("none in ")
+            || IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase))
+    };
+    let tells_what_was_read =
+        |line: &str| READING.iter().any(|word| has_word(line, word)) && place(line).is_some();
+    let first_states_it = |line: &str| {
+        states_it(line)
+            || line
+                .split_once(['.', '。'])
+                .is_some_and(|(first, rest)| states_it(first.trim()) && tells_what_was_read(rest))
+    };
+    lines
+        .next()
+        .is_some_and(|first| first_states_it(&first) && !objects(&first))
+        && lines.all(|line| (states_it(&line) || tells_what_was_read(&line)) && !objects(&line))
 }
 
-fn is_other_wording(line: &str) -> bool {
-    let has = |word: &&str| {
-        if word.is_ascii() {
-            line.split(|c: char| !c.is_alphanumeric()).any(|own| own == *word)
-        } else {
-            line.contains(*word)
-        }
-    };
-    // A review may name a file that it has read; a named line means a finding.
-    (IN_OTHER_WORDS.iter().any(|phrase| line.contains(phrase)) || line.starts_with("none in "))
-        && !MORE.iter().any(has)
-        && place(line).is_none_or(|(_, at)| at.is_empty())
+/// A review may name a file that it has read; a named line means a finding.
+fn objects(line: &str) -> bool {
+    MORE.iter().any(|word| has_word(line, word)) || place(line).is_some_and(|(_, at)| !at.is_empty())
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    // Scripts without spaces have no borders of words.
+    if word.chars().all(char::is_lowercase) {
+        line.split(|c: char| !c.is_alphanumeric()).any(|own| own == word)
+    } else {
+        line.contains(word)
+    }
 }
 
 /// A file, and a line of it, that a text names: `app/a.py:12`.

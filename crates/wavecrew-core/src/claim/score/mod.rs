@@ -8,7 +8,7 @@ pub(crate) use figure::figure;
 use super::markdown::Outline;
 use super::normal::usual_form;
 use super::rules::{Problem, Rule, TruthKind};
-use super::text::{gap, particulars, quoted};
+use super::text::{gap, names_a_place, particulars, quoted};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{GateKind, Team};
@@ -143,10 +143,16 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         .iter()
         .filter(|(name, _)| REASONS.iter().any(|known| name.eq_ignore_ascii_case(known)));
     let reasons: Vec<&str> = reasons.map(|(_, text)| text.as_str()).collect();
-    if particulars(&without_numbers(&format!("{told}\n{}", reasons.join("\n")))) < 2 {
+    let told = without_numbers(&format!("{told}\n{}", reasons.join("\n")));
+    if particulars(&without_words_of_scores(&told)) < 2 {
         problems.push(Problem::new(
             Rule::Unreasoned,
             format!("gives no reasons for the score {}", given.score),
+        ));
+    } else if let Some(reason) = same_reason(text) {
+        problems.push(Problem::new(
+            Rule::Unreasoned,
+            format!("gives one reason for all checks: {}", quoted(reason)),
         ));
     } else if given.passes && speak_against(&reasons) {
         problems.push(Problem::new(
@@ -159,6 +165,22 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         ));
     }
     problems
+}
+
+/// The reason that all checks of a table have, if there are several.
+fn same_reason(text: &str) -> Option<&str> {
+    let rows = text.lines().filter_map(|line| line.trim().strip_prefix('|'));
+    let rows: Vec<Vec<&str>> = rows
+        .map(|row| row.trim_end_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let reasons: Vec<&str> = rows
+        .iter()
+        .filter(|cells| cells.len() > 2 && cells.iter().any(|cell| figure(cell).is_some()))
+        .filter_map(|cells| cells.last().copied())
+        .collect();
+    let first = *reasons.first()?;
+    let is_text = first.split_whitespace().count() > 1 && figure(first).is_none();
+    (is_text && reasons.len() > 1 && reasons.iter().all(|reason| *reason == first)).then_some(first)
 }
 
 /// Whether each of several reasons states that something is missing or wrong as a whole.
@@ -195,17 +217,6 @@ fn speak_against(reasons: &[&str]) -> bool {
         && told
             .iter()
             .all(|reason| AGAINST.iter().any(|phrase| reason.contains(phrase)))
-}
-
-/// Whether a text names something that can be looked up: an id, a file, a number, a quotation, code.
-fn names_a_place(text: &str) -> bool {
-    let is_file = |word: &str| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let (stem, ending) = bare.rsplit_once('.').unwrap_or_default();
-        !stem.is_empty() && (1..=4).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase())
-    };
-    text.contains(|c: char| c.is_ascii_digit() || matches!(c, '`' | '"' | '“' | '„' | '«' | '「' | '/'))
-        || text.split_whitespace().any(is_file)
 }
 
 /// The values of the checks in a table or a list, and all other text.
@@ -389,6 +400,15 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
     })
 }
 
+/// Without what can be said of every score.
+fn without_words_of_scores(text: &str) -> String {
+    const OF_SCORES: &str =
+        " score scored scores point points threshold reached checkpoint checked checks total maximum ";
+    let is_own = |word: &&str| !OF_SCORES.contains(&format!(" {} ", word.to_lowercase()));
+    let words = text.split(|c: char| c.is_whitespace() || ".,;:|".contains(c));
+    words.filter(is_own).collect::<Vec<_>>().join(" ")
+}
+
 fn without_numbers(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), " ")
 }
@@ -398,7 +418,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_and_places() {
+    fn reasons() {
         assert!(speak_against(&[
             "the brief has no goals; most documents are missing"
         ]));
@@ -406,14 +426,5 @@ mod tests {
             "the brief has no goals; FR-002 says id in place of number"
         ]));
         assert!(!speak_against(&["the brief is missing"]));
-        for text in [
-            "FR-001 leads on",
-            "see architecture.md",
-            "\"tag\" is used twice",
-            "`tag 1`",
-        ] {
-            assert!(names_a_place(text), "{text}");
-        }
-        assert!(!names_a_place("excellent linkage between all artefacts."));
     }
 }

@@ -7,7 +7,7 @@ use super::{REQUIREMENT, listed, twice};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
-use crate::claim::text::{Gap, gap, word_count};
+use crate::claim::text::{Gap, defers, gap, is_english, particulars, without_ids, word_count, words};
 
 /// `MoSCoW`, and other words for the same.
 const PRIORITIES: [(&str, &str); 26] = [
@@ -97,6 +97,13 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    let told: Vec<Vec<String>> = items
+        .iter()
+        .filter_map(of_item)
+        .map(|told| words(&told))
+        .collect();
+    let deferred = ids(&|item| item.text.split(['.', ';', '\n', '|']).any(defers));
+    let most_deferred = deferred.len() * 2 > items.len();
     let unwanted = ids(&|item| priority(item) == Some("Won't"));
     let all_unwanted = unwanted.len() == items.len();
     [
@@ -121,12 +128,14 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&flawed(CriteriaFlaw::Vague)),
         ),
         listed(Rule::Gaps, "has a placeholder in", &ids(&is_empty)),
+        listed(Rule::Gaps, "leaves to later what is meant by", &deferred).filter(|_| most_deferred),
         listed(
             Rule::Missing,
             "has no priority (Must, Should, Could or Won't) for",
             &ids(&|item| priority(item).is_none()),
         ),
         alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
+        same_criteria(&told),
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
@@ -138,6 +147,17 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// `told`: the words of the criteria of each requirement.
+fn same_criteria(told: &[Vec<String>]) -> Option<Problem> {
+    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
+    all_alike.then(|| {
+        Problem::new(
+            Rule::Similar,
+            "has the same acceptance criteria for all requirements",
+        )
+    })
 }
 
 fn stories_problem(text: &str) -> Option<Problem> {
@@ -157,7 +177,11 @@ fn stories_problem(text: &str) -> Option<Problem> {
     } else {
         Rule::Unclear
     };
-    (!is_story(&said)).then(|| Problem::new(rule, FORM))
+    if !is_story(&said) {
+        return Some(Problem::new(rule, FORM));
+    }
+    let is_bare = is_english(&words(&said)) && particulars(&without_ids(&said)) == 0;
+    is_bare.then(|| Problem::new(Rule::Vague, "has user stories that name nothing but ids"))
 }
 
 const FORM: &str = "has no user story of the form `As a ..., I want ..., so that ...`";

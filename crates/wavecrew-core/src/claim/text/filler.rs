@@ -229,6 +229,40 @@ pub(crate) fn promise(text: &str) -> bool {
     first.iter().any(|start| lower.starts_with(start))
 }
 
+/// Whether a sentence leaves what it is about to others or to later: `shall be refined in the next iteration`.
+pub(crate) fn defers(text: &str) -> bool {
+    const OPEN: &str = " refined clarified detailed agreed discussed specified finalised finalized decided defined \
+determined elaborated aligned ";
+    const TO: &str = " shall will should must can may to ";
+    const LATER: [&str; 8] = [
+        "during implementation",
+        "next iteration",
+        "later",
+        "stakeholder",
+        "together",
+        "with the team",
+        "in the future",
+        "as needed",
+    ];
+    let is_in = |list: &str, word: &str| list.contains(&format!(" {word} "));
+    text.to_lowercase().split(['.', ';', '\n', '|']).any(|sentence| {
+        let words = super::words(sentence);
+        let is_open = words
+            .windows(3)
+            .any(|w| is_in(TO, &w[0]) && w[1] == "be" && is_in(OPEN, &w[2]));
+        is_open && LATER.iter().any(|later| sentence.contains(later))
+    })
+}
+
+/// Whether all sentences do, and none says more.
+pub(crate) fn only_defers(text: &str) -> bool {
+    let mut sentences = text
+        .split(['.', ';', '\n', '|'])
+        .filter(|sentence| word_count(sentence) > 2)
+        .peekable();
+    sentences.peek().is_some() && sentences.all(defers)
+}
+
 /// A slot of a template: `{{goal}}`, `[insert ...]`. The text is without code.
 pub(crate) fn slot(text: &str) -> Option<&str> {
     let between = |open: &str, close: &str| {
@@ -346,6 +380,29 @@ mod tests {
         ] {
             assert!(!hands_over(text), "{text}");
         }
+    }
+
+    #[test]
+    fn texts_that_defer() {
+        for text in [
+            "The details of the export command shall be refined during implementation.",
+            "Suitable figures can be agreed on together.",
+        ] {
+            assert!(defers(text), "{text}");
+        }
+        for text in [
+            "Each note can be defined by one word.",
+            "The order must be decided by the number; later notes come last.",
+            "Settled together with the team of the store.",
+        ] {
+            assert!(!defers(text), "{text}");
+        }
+        assert!(only_defers(
+            "It shall be refined later. The rest can be agreed together."
+        ));
+        assert!(!only_defers(
+            "It shall be refined later. The header is `number,text`."
+        ));
     }
 
     #[test]

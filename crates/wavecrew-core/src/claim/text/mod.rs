@@ -7,10 +7,10 @@ mod particular;
 mod words;
 
 pub(super) use figures::wrong_share;
-pub(super) use filler::is_nothing;
 pub(crate) use filler::{Gap, admission, gap, hands_over, slot};
-pub(super) use particular::{is_english, shares_word};
-pub(crate) use particular::{particulars, particulars_beside, without_ids};
+pub(super) use filler::{defers, is_nothing, only_defers};
+pub(crate) use particular::{evades, particulars, particulars_beside, particulars_without, without_ids};
+pub(super) use particular::{is_english, names_a_place, only_asks, only_hopes, shares_word};
 pub(crate) use words::words;
 pub(super) use words::{shingles, similarity, word_count};
 

@@ -38,9 +38,16 @@ const GENERAL_PHRASES: [&str; 12] = [
 
 /// How many words of a text are specific. Code, numbers and file names count.
 pub(crate) fn particulars(text: &str) -> usize {
+    particulars_without(text, "")
+}
+
+/// The same without further words, which are general only where this text is.
+pub(crate) fn particulars_without(text: &str, general: &str) -> usize {
     let is_common = |word: &str| {
         let spaced = format!(" {word} ");
-        BINDING.contains(&spaced) || GENERAL.contains(&spaced)
+        [BINDING, GENERAL, general]
+            .iter()
+            .any(|list| list.contains(&spaced))
     };
     let code = text.matches('`').count() / 2;
     let text = GENERAL_PHRASES
@@ -67,6 +74,90 @@ pub(crate) fn particulars_beside(text: &str, request: &[String]) -> usize {
         .map(String::as_str)
         .collect();
     particulars(&rest.join(" ")) + text.matches('`').count() / 2
+}
+
+/// Whether a text names something that can be looked up: an id, a file, a number, a quotation, code.
+pub(crate) fn names_a_place(text: &str) -> bool {
+    let is_file = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let (stem, ending) = bare.rsplit_once('.').unwrap_or_default();
+        !stem.is_empty() && (1..=4).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase())
+    };
+    text.contains(|c: char| c.is_ascii_digit() || matches!(c, '`' | '"' | '“' | '„' | '«' | '「' | '/'))
+        || text.split_whitespace().any(is_file)
+}
+
+/// Whether half of the sentences or more are questions, the others leave the answers to somebody else, and nothing can be
+/// looked up.
+pub(crate) fn only_asks(text: &str) -> bool {
+    const OPEN: [&str; 10] = [
+        "depends on",
+        "depend on",
+        "would have to",
+        "will have to",
+        "can be agreed",
+        "to be agreed",
+        "for the stakeholders",
+        "up to the",
+        "has to be found out",
+        "remains open",
+    ];
+    let sentences = text.matches(['.', '!', '?', '。', '？', '\n']).count().max(1);
+    let questions = text.matches(['?', '？']).count();
+    let lower = text.to_lowercase();
+    questions > 0
+        && questions * 2 >= sentences
+        && OPEN.iter().any(|phrase| lower.contains(phrase))
+        && !names_a_place(text)
+}
+
+/// Whether every sentence or line only hopes: it has words such as `as good as possible`, and nothing that could be missed.
+pub(crate) fn only_hopes(text: &str) -> bool {
+    const HOPING: [&str; 9] = [
+        " reasonable",
+        " as good as possible",
+        " as well as possible",
+        " as fast as possible",
+        " as easy as possible",
+        " where possible",
+        " most users",
+        " adequate",
+        " sufficiently",
+    ];
+    let mut sentences = text
+        .split(['.', ';', '\n'])
+        .filter(|sentence| words(sentence).len() > 2)
+        .peekable();
+    sentences.peek().is_some()
+        && !names_a_place(text)
+        && sentences.all(|sentence| {
+            let sentence = sentence.to_lowercase();
+            HOPING.iter().any(|phrase| sentence.contains(phrase))
+        })
+}
+
+/// Whether a task asks for a figure, and an English answer has none, in whichever form.
+pub(crate) fn evades(answer: &str, task: &str) -> bool {
+    const ASKING: [&str; 6] = [
+        "how fast",
+        "how many",
+        "how much",
+        "how long",
+        "how often",
+        "how large",
+    ];
+    const FIGURES: &str = " one two three four five six seven eight nine ten dozen hundred thousand million half third \
+quarter once twice double doubles none no nothing never not zero all every both constant constantly level unchanged \
+same equal daily hourly weekly monthly yearly immediately ";
+    let asked = words(task);
+    let told = format!(" {}", answer.to_lowercase());
+    let own = words(&told.replace(" no longer", "").replace(" one of", ""));
+    let is_figure = |word: &String| {
+        (FIGURES.contains(&format!(" {word} ")) && !asked.contains(word))
+            || word.contains(|c: char| c.is_ascii_digit())
+    };
+    let task = task.to_lowercase();
+    is_english(&own) && ASKING.iter().any(|words| task.contains(words)) && !own.iter().any(is_figure)
 }
 
 /// The text without ids such as `FR-001`: a criterion that names only its own requirement names nothing.
@@ -130,6 +221,44 @@ mod tests {
         ] {
             assert_eq!(particulars(text), expected, "{text}");
         }
+        assert!(names_a_place("see architecture.md") && !names_a_place("excellent linkage everywhere."));
+        assert!(only_asks("Who exports notes? It depends on the context."));
+        for text in [
+            "Who exports notes? Accountants at the end of a month.",
+            "Why can nobody sort notes? They live in one program.",
+            "Who exports notes? It depends on `export`. See brief.md.",
+        ] {
+            assert!(!only_asks(text), "{text}");
+        }
+        assert!(only_hopes(
+            "Notes are exported in a reasonable time.\nThe file is as good as possible"
+        ));
+        for text in [
+            "Notes are exported in a reasonable time.\nCommas come back unchanged.",
+            "A reasonable time: 2 s.",
+            "ok",
+        ] {
+            assert!(!only_hopes(text), "{text}");
+        }
+        let task = "Find out which of the three services leaks memory and how fast";
+        for (answer, expected) in [
+            ("One of the three services leaks memory at some rate.", true),
+            (
+                "A leak is when a program keeps memory that it no longer needs.",
+                true,
+            ),
+            ("The billing service leaks about a third of it per day.", false),
+            ("There is a leak of 14 MB per hour.", false),
+            ("None of the services leaks any memory.", false),
+            ("billing", false),
+        ] {
+            assert_eq!(evades(answer, task), expected, "{answer}");
+        }
+        let which = "Find out which of the three services leaks memory";
+        assert!(!evades(
+            "It is the billing service, because its cache is never emptied.",
+            which
+        ));
         let request = words("Tag notes");
         for (text, expected) in [
             ("Notes have no tags yet, so notes cannot be tagged.", 0),

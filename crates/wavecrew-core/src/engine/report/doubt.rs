@@ -1,6 +1,6 @@
 //! What makes a report of success doubtful by itself, before anything is compared with it.
 
-use crate::claim::text::{Gap, admission, gap, hands_over, particulars, quoted, slot, words};
+use crate::claim::text::{Gap, admission, evades, gap, hands_over, particulars, quoted, slot, words};
 use crate::claim::{Rule, TruthKind};
 use crate::event::TaskResult;
 
@@ -66,6 +66,7 @@ pub fn report_doubt(report: &TaskResult, description: &str, leaves_more: bool) -
         );
     }
     let says_little = findings.is_empty()
+        || (evades(findings, description) && !findings.contains('`'))
         || (particulars(findings) == 0 && !findings.contains(|c: char| c.is_ascii_digit()));
     if says_little && !leaves_more && report.outputs.is_empty() && report.facts.is_empty() {
         return doubt(

@@ -10,6 +10,9 @@ use wavecrew_core::id::TaskIx;
 use wavecrew_core::plan::Plan;
 use wavecrew_core::team::{Content, Team};
 
+/// Within how many words a file belongs to the word `existing`.
+const NEAR: usize = 6;
+
 /// Checks documents that are complete by themselves.
 pub(super) fn check(
     sources: &Sources<'_>,
@@ -20,6 +23,7 @@ pub(super) fn check(
     reported: &[(String, String)],
     findings: &mut ClaimCheck,
 ) {
+    let delivered = super::owed_files::delivered(sources.session, debts);
     for debt in &debts.by_worker {
         let name = debt.pattern.as_str();
         let text = |path: &str| std::fs::read_to_string(sources.session.join(path)).ok();
@@ -39,16 +43,26 @@ pub(super) fn check(
             | Content::Any
             | Content::TestFile => None,
         };
-        let is_specification = match &debt.owed.content {
-            Content::Markdown { headings } => !headings.is_empty(),
-            Content::Requirements { .. } | Content::Epics { .. } => true,
-            Content::Review(_) | Content::Json { .. } | Content::Any | Content::TestFile => false,
-        };
-        let absent = text(name)
-            .filter(|_| is_specification)
-            .and_then(|text| absent_line(sources, &text));
-        for problem in problems.unwrap_or_default().into_iter().chain(absent) {
+        for problem in problems.unwrap_or_default() {
             findings.add(&quoted_path(name), &problem);
+        }
+        for path in delivered.iter().filter(|path| debt.pattern.matches(path)) {
+            // A file of the plan may be made by another of its tasks.
+            let is_elsewhere = |file: &str| {
+                let mut others = delivered.iter().filter(|other| *other != path);
+                others.any(|other| text(other).is_some_and(|text| text.contains(file)))
+            };
+            let absent = text(path).and_then(|text| match &debt.owed.content {
+                Content::Markdown { headings } if headings.is_empty() => None,
+                Content::Markdown { .. } | Content::Requirements { .. } | Content::Epics { .. } => {
+                    absent_line(sources, &text).or_else(|| absent_file(sources, &text, &is_elsewhere))
+                }
+                Content::Json { .. } => absent_file(sources, &text, &is_elsewhere),
+                Content::Review(_) | Content::Any | Content::TestFile => None,
+            });
+            if let Some(problem) = absent {
+                findings.add(&quoted_path(path), &problem);
+            }
         }
     }
 }
@@ -80,6 +94,44 @@ fn absent_line(sources: &Sources<'_>, text: &str) -> Option<Problem> {
             quoted_path(&file)
         ),
     ))
+}
+
+/// A file that a text calls existing, as in `the existing class A in src/a.py`, and that is not there. Files that other
+/// parts of the work name do not count: these may add them.
+fn absent_file(sources: &Sources<'_>, text: &str, is_elsewhere: &dyn Fn(&str) -> bool) -> Option<Problem> {
+    const MAKING: [&str; 9] = [
+        "add", "create", "new", "write", "make", "and", "or", "with", "into",
+    ];
+    let is_path = |word: &str| {
+        let (stem, ending) = word.rsplit_once('.').unwrap_or_default();
+        stem.contains('/')
+            && !stem.contains("//")
+            && (1..=4).contains(&ending.len())
+            && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    let said: Vec<&str> = text.split_whitespace().collect();
+    let bare = |word: &'_ str| -> String {
+        let kept = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_');
+        word.trim_matches(|c| !kept(c)).to_owned()
+    };
+    let file = (0..said.len())
+        .filter(|&at| bare(said[at]).eq_ignore_ascii_case("existing"))
+        .find_map(|at| {
+            let near = &said[at + 1..(at + NEAR).min(said.len())];
+            let place = near.iter().position(|word| is_path(&bare(word)))?;
+            let between = &near[..place];
+            let goes_on = between.iter().all(|word| {
+                !word.ends_with([',', ';', '.', ':']) && !MAKING.contains(&word.to_lowercase().as_str())
+            });
+            let file = bare(near[place]);
+            // Once in the sentence, and once in the list of files of the same task.
+            let is_added = text.matches(file.as_str()).count() > 2 || is_elsewhere(&file);
+            let is_there = sources.lines(Path::new(file.trim_start_matches('/'))).is_some();
+            (goes_on && !is_added && !is_there).then_some(file)
+        })?;
+    let file = quoted_path(&file);
+    let text = format!("calls {file} existing, and there is no such file");
+    Some(Problem::new(Rule::Absent, text))
 }
 
 /// Where the requirements of the team lie.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path};
-use wavecrew_core::claim::{ClaimCheck, OwedPaths, ReviewFinding, quoted_path, read_review};
+use wavecrew_core::claim::{ClaimCheck, OwedPaths, Problem, ReviewFinding, Rule, quoted_path, read_review};
 use wavecrew_core::team::Content;
 
 /// Bytes that are read of a file.
@@ -40,6 +40,9 @@ pub(super) fn check(
                 findings.add_fixable(format!("{name} names {problem} in finding {number}"));
             }
         }
+        if let Some(problem) = sources.nothing_read(&text).filter(|_| review.findings.is_empty()) {
+            findings.add(&name, &problem);
+        }
         let claimed = reported
             .iter()
             .find(|(column, _)| column.eq_ignore_ascii_case("verdict"));
@@ -74,6 +77,32 @@ impl Sources<'_> {
             }
             Some(_) => None,
         }
+    }
+
+    /// The files that a text names, if none of them exists.
+    fn nothing_read(&self, text: &str) -> Option<Problem> {
+        let kept = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_');
+        let is_path = |word: &&str| {
+            let (stem, ending) = word.rsplit_once('.').unwrap_or_default();
+            stem.contains('/')
+                && !stem.contains("//")
+                && (1..=4).contains(&ending.len())
+                && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+        };
+        let named: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || ",;:()`".contains(c))
+            .map(|word| word.trim_matches(|c| !kept(c)))
+            .filter(is_path)
+            .collect();
+        let first = named.first()?;
+        let is_there = |name: &&str| self.lines(Path::new(name.trim_start_matches('/'))).is_some();
+        (!named.iter().any(is_there)).then(|| {
+            let text = format!(
+                "names only files that do not exist, such as {}",
+                quoted_path(first)
+            );
+            Problem::new(Rule::Absent, text)
+        })
     }
 
     /// The number of lines of a file; `None` if it does not exist.

@@ -25,6 +25,9 @@ CORRECT = {
     "error of a function of the caller": (
         "from typing import Callable\ndef apply(text: str, key: Callable[[str], str]) -> str:\n"
         "    return ''.join(str(key(part)) for part in text.split(' '))\n"),
+    "dictionary of the caller without a key": (
+        "from typing import Any, Dict\n\n\nclass Writer:\n    def text(self, token: Dict[str, Any], level: int = 1) -> str:\n"
+        "        return '#' * level + str(token['children'])\n"),
     "key made from an argument": "UNITS = {'DAYS': 1}\ndef days(unit: str) -> int:\n    return UNITS[unit.upper()]\n",
     "loose annotation": "from typing import Sequence\ndef words(text: Sequence) -> int:\n    return len(text.split())\n\n\ndef one() -> int:\n    return 1\n",
     "format of the caller": "def show(n: int, form: str) -> str:\n    return form.format(n)\n",

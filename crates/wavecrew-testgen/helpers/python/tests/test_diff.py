@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import HELPERS
 
-from wavecrew_testgen import diff_edges, snippets
+from wavecrew_testgen import diff_edges, snippet_options, snippets
 from wavecrew_testgen.test_copies import copies
 
 TESTS = '''
@@ -110,7 +110,156 @@ def test_slots_of_pieces_are_numbered_on():
     assert snippets._filled(text, [(None, source) for source in literals]) == "f(%s)\ng(40, 41)" % ", ".join(map(str, range(12)))
 
 
-@pytest.mark.parametrize("value, expected", [("ab1", "ab1\n"), ("ab1", "ab\u0661"), ("ab1", "ab1%"), (3, -3), ([1, 2], []), ({"a": 1}, {})])
+class Guard:
+    def call(self, function, seconds):
+        return function()
+
+
+def loaded(folder, files):
+    """The snippets of the test files in a folder, and the results of those that run."""
+    write(folder, files)
+    request = {"root": str(folder), "diff": {"new_root": str(folder), "first_tests": {}, "snippet_seconds": 20}}
+    known = list(sys.path)
+    try:
+        found = snippets.Snippets(request, Guard(), lambda: None).load([str(folder / name) for name in files if "test_" in name])
+    finally:
+        sys.path[:] = known
+    results = []
+    for one in found:
+        setup, expression = one.parts(one.literals)
+        scope = dict(one.scope)
+        try:
+            exec(setup, scope)
+            results.append((one.name, eval(expression, scope)))
+        except NameError:
+            continue
+    return found, results
+
+
+FIXTURE_TESTS = '''
+from __future__ import annotations
+import pytest
+from .values import ROWS
+
+
+async def waited(number: Number) -> Number:
+    return number + 1
+
+
+@pytest.fixture(params=[3, 4])
+def size(request):
+    return request.param
+
+
+@pytest.fixture
+def opened(size, tmp_path):
+    path = tmp_path / "a"
+    path.write_text("x" * size)
+    with open(path) as file:
+        yield file
+
+
+def test_opened(opened, base):
+    assert opened.read() + base == 1
+
+
+@pytest.mark.parametrize("text, number", ROWS)
+def test_rows(text, number):
+    assert text * number
+
+
+@pytest.mark.parametrize("kind, text", (pytest.param(*row) if row[1] else row for row in [(int, "1"), (object(), "2"), (str, "")]))
+def test_kinds(kind, text):
+    assert kind(text)
+
+
+
+def test_loop(mocker):
+    table = {"a": 1, "b": 2}
+    for key, value in sorted(table.items()):
+        assert key * value
+    assert mocker.patch()
+
+
+async def test_waiting():
+    number = await waited(4)
+    assert number == 5
+
+
+class TestOwn:
+    limit = 7
+
+    @pytest.fixture
+    def limited(self):
+        return [self.limit]
+
+    def test_limit(self, limited):
+        assert limited[0] == 7
+'''
+
+
+def test_pieces_of_tests_get_their_fixtures_tables_and_loops(tmp_path):
+    _, results = loaded(tmp_path, {
+        "first/__init__.py": "", "first/values.py": "ROWS = [(letter, 2) for letter in 'xy']\n",
+        "first/conftest.py": "import pytest\nEND = '!'\n\n@pytest.fixture()\ndef base():\n    return END\n",
+        "first/test_all.py": FIXTURE_TESTS})
+    assert results == [
+        ("test_opened", "xxx!"), ("test_opened", "xxxx!"), ("test_rows", "xx"), ("test_rows", "yy"),
+        ("test_kinds", 1), ("test_kinds", ""), ("test_loop", "a"), ("test_loop", "bb"), ("test_waiting", 5), ("TestOwn.test_limit", 7)]
+
+
+def test_pieces_that_the_versions_compute_differently_are_not_compared(tmp_path):
+    tests = "import pytest\nfrom kinds import KINDS\n\n\n@pytest.mark.parametrize('kind', [kind for kind in KINDS])\ndef test_kind(kind):\n    assert kind(1)\n"
+    keys = []
+    for version, kinds in (("old", "[int, str]"), ("new", "[int, float, str]")):
+        found, _ = loaded(tmp_path / version, {"kinds.py": "KINDS = %s\n" % kinds, "test_kinds.py": tests})
+        sys.modules.pop("kinds")
+        keys.append({one.key for one in found})
+    assert len(keys[0] & keys[1]) == 1
+
+
+def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
+    found, _ = loaded(tmp_path, {
+        "second/__init__.py": "", "second/values.py": "ROWS = [('x', 2)]\n", "second/conftest.py": "", "second/test_all.py": FIXTURE_TESTS})
+    opened = next(one for one in found if one.name == "test_opened")
+    assert "def opened(size, tmp_path):" in opened.imports and "@" not in opened.imports
+    waiting = next(one for one in found if one.name == "test_waiting")
+    assert waiting.parts([])[0].startswith("import asyncio") and "async def waited(number):" in waiting.imports
+    read = "from .values import ROWS\n\ndef test_rows():\n    assert len(ROWS) == 1\n"
+    (one,) = loaded(tmp_path, {"second/test_rows.py": read})[0]
+    assert one.imports == "from second.values import ROWS"
+
+
+OPTION_TESTS = '''
+from cart import total
+
+def test_total():
+    items = [1, 2]
+    assert total(items) == 3
+'''
+
+
+def test_pieces_of_tests_get_options_that_nobody_passes(tmp_path):
+    found, _ = loaded(tmp_path, {"cart.py": "def total(items, rate=1, *, strict=False):\n    return sum(items) * rate, strict\n", "test_cart.py": OPTION_TESTS})
+    (piece,) = found
+    assert [each[:3] for each in snippet_options.options(piece, {})] == [(0, "total", "rate"), (0, "total", "strict")]
+    made = snippet_options.with_option(piece, 0, "strict")
+    assert made.parts(piece.literals + ((None, "True"),)) == ("items = [1, 2]", "total(items, strict=True)")
+    assert snippet_options.derived(made.key, {piece.key: piece}).key == made.key
+    assert snippet_options.derived("cart.total", {}) is None
+    assert snippet_options.values(False, []) == ["True"]
+    assert "'%'" in snippet_options.values("a", ["%"])
+
+
+@pytest.mark.parametrize("source, expected", [("1.5", "float('nan')"), ("'a'", "'a'.encode()"), ("[1]", "iter([1])"), ("{'a': 1}", "list({'a': 1}.items())")])
+def test_values_have_other_forms(source, expected):
+    forms = diff_edges.other_forms(source, ast.literal_eval(source))
+    assert expected in forms
+    for form in forms:
+        eval(form)
+
+
+@pytest.mark.parametrize("value, expected", [("ab1", "ab1\n"), ("ab1", "ab\u0661"), ("ab1", "ab1%"), (3, -3), ([1, 2], []), ({"a": 1}, {}), ([1], [1, "%"]), ({"a": 1}, {"a": 1, "%": 1})])
 def test_edits_reach_what_changes_are_often_about(value, expected):
     assert expected in diff_edges.edits(value, ["%"])
 
@@ -181,3 +330,35 @@ def test_a_test_that_passes_on_the_new_version_only_is_a_difference(tmp_path):
     (written,) = outcome["tests"]
     assert (written["name"], written["tests"]) == ("tests/test_total_change.py", ["test_total"])
     assert "def test_total(order):" in written["text"] and "test_old" not in written["text"]
+
+
+GOLDEN_TESTS = '''
+import pathlib
+import pytest
+from shop import shown
+
+FOLDER = pathlib.Path(__file__).parent / "data"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.in")))
+def test_shown(name):
+    assert shown((FOLDER / (name + ".in")).read_text()) == (FOLDER / (name + ".out")).read_text()
+'''
+
+
+def test_an_unchanged_test_that_reads_changed_data_tells_the_versions_apart(tmp_path):
+    shop = "import zlib\n\ndef shown(text):\n    return text + '%s' if zlib.crc32(text.encode()) == 3593089068 else text\n"
+    tests = {"tests/test_shop.py": GOLDEN_TESTS, "tests/data/a.in": "a", "tests/data/a.out": "a"}
+    write(tmp_path / "old", dict(tests, **{"shop.py": shop % ""}))
+    write(tmp_path / "new", dict(tests, **{"shop.py": shop % "!", "tests/data/b.in": "order 66 of may", "tests/data/b.out": "order 66 of may!"}))
+    request = {
+        "mode": "suite", "old_root": str(tmp_path / "old"), "new_root": str(tmp_path / "new"), "file": "shop.py", "seed": 1, "budget": 1,
+        "changed": [{"file": "shop.py", "old_lines": [[4, 4]], "new_lines": [[4, 4]], "spans": [[3, 4]], "functions": [["shown", 3, 4]]}],
+        "changed_tests": [], "test_data": ["tests/data/b.in", "tests/data/b.out"], "search_path": [], "seconds_left": 200,
+        "tests": {"change": True, "guard": False}, "commit": None, "suite": []}
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(request))
+    ran = subprocess.run(
+        [sys.executable, "-B", os.path.join(HELPERS, "wavecrew_testgen"), str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=280)
+    (difference,) = json.loads(ran.stdout.decode().splitlines()[-1])["outcome"]["differences"]
+    assert (difference["kind"], difference["function"], difference["after"]) == ("test", "shown", "passes")

@@ -329,3 +329,27 @@ def test_context_managers_are_not_tested_in_a_table(generate):
         "    else:\n        yield 'short'\n", budget=2.0)
     assert text.count("with opened(") > 1
     assert passes(outcome)
+
+
+def test_a_method_that_returns_its_object_is_tested_by_what_it_changes(generate):
+    _, text = generate(
+        "class Query:\n    def __init__(self):\n        self.fields = []\n        self.limits = {}\n        self.sources = []\n"
+        "    def select(self, field: str) -> 'Query':\n        self.fields.append(field)\n        return self\n")
+    assert "assert query.select(" in text and ") is query\n    assert query.fields == [" in text
+    assert "result" not in text
+
+
+def test_membership_is_asserted_as_a_person_writes_it(generate):
+    _, text = generate(
+        "class Bag:\n    def __init__(self, items: list[str]):\n        self.items = items\n"
+        "    def __contains__(self, item: str) -> bool:\n        if item in self.items:\n            return True\n        return False\n")
+    assert re.search(r"assert '?\"?\w*\"?'? in bag\n", text) and re.search(r"assert .* not in bag\n", text)
+    assert " is True" not in text
+
+
+def test_arithmetic_needs_no_brackets_in_an_assertion(generate):
+    _, text = generate(
+        "class Text(str):\n    def __add__(self, other: str) -> 'Text':\n        return Text(str(self) + other.upper())\n"
+        "    def __gt__(self, other: str) -> bool:\n        return len(self) > len(other)\n")
+    assert re.search(r"assert \w+ \+ \"\w*\" == \"\w*\"\n", text)
+    assert re.search(r"assert \(\w+ > \"\w*\"\) is (True|False)\n", text)

@@ -254,3 +254,23 @@ def test_a_message_is_matched_exactly():
 def test_constants_exclude_docstrings():
     tree = ast.parse('def f():\n    "documentation"\n    return "value", 3')
     assert constants(tree) == ["value", 3]
+
+
+def test_numbers_of_a_class_of_the_project_are_compared_as_numbers(generate):
+    _, text = generate(
+        "class Cents(int):\n    @property\n    def sign(self):\n        return 1\n\n\ndef cents(euros: int) -> Cents:\n    return Cents(euros * 100)\n")
+    assert re.search(r"assert cents\(\d+\) == \d+00\n", text)
+
+
+def test_a_named_tuple_with_its_own_constructor_is_compared_as_a_tuple(generate):
+    outcome, text = generate(
+        "import collections\n\n\nclass Part(collections.namedtuple('Part', 'name, size')):\n"
+        "    def __new__(cls, name: str, size: int, source: object):\n        return super().__new__(cls, name, size)\n\n\n"
+        "def part(text: str) -> Part:\n    return Part(text, len(text), text)\n")
+    assert "Part(name=" not in text and re.search(r"part\(\"\w*\"\) == \(\"\w*\", \d\)", text)
+    assert not any("failed" in left["why"] for left in outcome.get("left_out", []))
+
+
+def test_an_object_of_its_own_class_is_no_result(generate):
+    _, text = generate("class Box:\n    def __init__(self, items: list):\n        self._items = items\n\n    def size(self) -> int:\n        return len(self._items)\n")
+    assert "isinstance" not in text and "size()" in text

@@ -1,5 +1,6 @@
 """Lines on which code rejects its arguments: `raise`, and assertions about arguments."""
 import ast
+import builtins
 
 
 def lines_at(path):
@@ -7,17 +8,37 @@ def lines_at(path):
         with open(path, "rb") as file:
             return lines_in(ast.parse(file.read()))
     except (OSError, SyntaxError, ValueError):
-        return set()
+        return {}
 
 
 def lines_in(tree):
-    lines = set()
+    """The classes that each such line raises, by name. No name if it raises what an expression gives."""
+    lines = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            lines.update(*map(_lines_of, _demands(node)))
+            found = [(demand, "AssertionError") for demand in _demands(node)]
         elif isinstance(node, ast.Raise):
-            lines.update(_lines_of(node))
+            found = [(node, _raised(node))]
+        else:
+            continue
+        for statement, name in found:
+            for line in _lines_of(statement):
+                lines.setdefault(line, set()).add(name)
     return lines
+
+
+def is_raised_by(kind, names):
+    """Whether one of the names on a line is that of the exception. Otherwise its arguments raised it."""
+    if "" in names or kind.__module__ != "builtins":
+        return True
+    return any(getattr(builtins, name, None) in kind.__mro__ for name in names)
+
+
+def _raised(node):
+    """The name of the class that a `raise` names, or nothing."""
+    raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    name = getattr(raised, "id", getattr(raised, "attr", ""))
+    return name if name[:1].isupper() else ""
 
 
 def _lines_of(node):

@@ -116,7 +116,7 @@ class DefectFinder:
         """Whether all arguments have the documented kind of their parameter."""
         target = self.targets[case.target]
         made = self._construction(case.receiver)
-        if not target.public or made is None or not (case.args or made[1]):
+        if not target.offered or made is None or not (case.args or made[1]):
             return False
         called = [(target, case.args), made] if made[0] is not None else [(target, case.args)]
         called += [(self.targets.get("%s.%s" % (case.target.rpartition(".")[0], step)), args) for step, args in case.steps]

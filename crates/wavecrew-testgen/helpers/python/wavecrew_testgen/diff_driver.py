@@ -28,6 +28,7 @@ ENDED = ("hang", "crash")
 CALL_SECONDS = 2.0
 SHORT = 20  # a call that ends in one version takes at most this part of the time limit
 MAX_TEST_FILES = 25
+MAX_READERS = 6  # test files that may read changed data
 MAX_IMPORTERS = 4
 LEAST_SECONDS = 2.0
 MAX_SNIPPET_SECONDS, SNIPPET_SHARE = 4.0, 0.15  # of processor time, for loading snippets
@@ -89,9 +90,21 @@ class Diff:
 
     def run_suite(self):
         """Runs the tests that the change touches on both versions."""
-        diff_suite.Suite(self, [file for file in self.request.get("changed_tests", ()) if file.endswith(".py")]).run()
+        changed = [file for file in self.request.get("changed_tests", ()) if file.endswith(".py")]
+        diff_suite.Suite(self, changed, self._readers_of_data()).run()
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
+
+    def _readers_of_data(self):
+        """Test files beside or above changed data of tests, which they may read."""
+        folders = {os.path.dirname(file) for file in self.request.get("test_data", ())}
+        found = []
+        for path in self._python_files():
+            inner = os.path.relpath(path, self.new_root)
+            home = os.path.dirname(inner)
+            if is_test_file(inner) and not inner.endswith("conftest.py") and any(folder == home or folder.startswith(home + os.sep) for folder in folders):
+                found.append(inner)
+        return found[:MAX_READERS]
 
     def _executable_lines(self):
         """The changed lines of the new version that can run, by file. Those outside of functions run at import."""
@@ -360,6 +373,7 @@ class Entry:
                     diff.drop(target, why)
         groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
+        print(json.dumps({"searched": {"calls": result["calls"], "differ": len(candidates)}}), flush=True)
         diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
         # Calls that do not end take long to confirm: they must not cost the others their time.
         ending = [found for found in candidates if found["kind"] not in ENDED]
@@ -498,13 +512,13 @@ class Entry:
             after += ", with the same result"
         before, after = (_with_names(text, target, data) for text in (before, after))
         return {
-            "file": self.file, "function": self._function(target, data, cause, ranges), "line": (target.get("lines") or [0])[0],
+            "file": self.file, "function": self._function(target, data, cause, ranges, found.get("text")), "line": (target.get("lines") or [0])[0],
             "kind": found["kind"], "setup": setup, "input": call, "before": before, "after": after,
             "old_lines": ranges["old"], "new_lines": ranges["new"], "cause_file": cause, "inputs": found["inputs"],
             "test": found.get("test")}
 
-    def _function(self, target, data, cause, ranges):
-        """The called function; for a snippet, the changed function that it reaches."""
+    def _function(self, target, data, cause, ranges, found_text):
+        """The called function; for a snippet, the changed function that it reaches, or else the last one that it calls."""
         if target.get("how") != "snippet" or "[" not in data[0]:
             return target.get("qualified_name") or data[0]
         for one in self.diff.request["changed"]:
@@ -512,7 +526,7 @@ class Entry:
                 for name, first, last in one.get("functions", ()):
                     if any(first <= line <= last for start, end in ranges["new"] for line in (start, end)):
                         return name
-        return target.get("name", data[0])
+        return _called_name(found_text) or target.get("name", data[0])
 
     def _import_lines(self, target):
         """Changed lines that no call reaches, because they run at import: those of the called function, of the entered
@@ -541,6 +555,19 @@ class Entry:
         if target.get("how") == "setter":
             return setup, "%s.%s = %s" % (subject, name, case.args[0][1] if case.args else None)
         return setup, method_statement(subject, name, case.args)
+
+
+def _called_name(text):
+    """The function that the last call in a text calls, or None."""
+    try:
+        statements = ast.parse(text or "").body
+    except SyntaxError:
+        return None
+    for statement in reversed(statements):
+        names = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))]
+        if names:
+            return ast.unparse(names[0]) if len(ast.unparse(names[0])) <= 60 else None
+    return None
 
 
 def _after_restart(lines):

@@ -23,10 +23,37 @@ def edits(value, aimed):
         return [-value, 0.0, value + 0.5, int(value) if abs(value) < 1e15 else 0]
     if isinstance(value, (list, tuple)):
         kind = type(value)
-        return [kind(), value + value, value[::-1], value[:1], value[:-1], tuple(value) if kind is list else list(value)]
+        return [kind(), value + value, value[::-1], value[:1], value[:-1], tuple(value) if kind is list else list(value)] + [
+            value + kind([each]) for each in aimed[:MAX_CONSTANTS]]
     if isinstance(value, dict):
-        return [{}, dict(list(value.items())[:1]), dict(reversed(list(value.items())))]
+        filler = next(iter(value.values()), 1)
+        return [{}, dict(list(value.items())[:1]), dict(reversed(list(value.items())))] + [
+            dict(value, **{each: filler}) for each in aimed[:MAX_CONSTANTS] if isinstance(each, str)]
     return []
+
+
+def other_forms(source, value):
+    """Sources of values of other types that stand for the same, and of numbers that have no literal."""
+    if value is None or isinstance(value, bool):
+        return []
+    if isinstance(value, (int, float)):
+        return ["float('nan')", "float('inf')", repr(str(value)), "%r + 0j" % value]
+    if isinstance(value, str):
+        return ["%s.encode()" % source, "None"]
+    if isinstance(value, bytes):
+        return ["bytearray(%s)" % source, "memoryview(%s)" % source]
+    if isinstance(value, (list, tuple)):
+        return ["iter(%s)" % source, "None"] + (["set(%s)" % source] if _is_hashable(value) else [])
+    if isinstance(value, dict):
+        return ["list(%s.items())" % source, "None"]
+    return []
+
+
+def _is_hashable(items):
+    try:
+        return bool(set(items)) or not items
+    except TypeError:
+        return False
 
 
 def _texts(text, constants):
@@ -47,8 +74,8 @@ def cases(case, aimed, first):
         if not plain:
             continue
         seen = {source}
-        for rank, changed in enumerate(edits(value, aimed)):
-            shown = repr(changed)
-            if shown not in seen and (rank < FEW) == first and len(shown) <= MAX_LENGTH:
+        shown_edits = [repr(changed) for changed in edits(value, aimed)]
+        for rank, shown in enumerate(shown_edits + [None] * FEW + other_forms(source, value)):
+            if shown is not None and shown not in seen and (rank < FEW) == first and len(shown) <= MAX_LENGTH:
                 seen.add(shown)
                 yield Case(case.target, case.args[:index] + ((name, shown),) + case.args[index + 1:], case.receiver, case.steps)

@@ -1,7 +1,8 @@
 """The search for cases on which two versions differ. Guided by the changed lines that a case reaches in either version."""
 import ast
+import inspect
 
-from . import diff_compare, diff_edges
+from . import diff_compare, diff_edges, snippet_options
 from .cases import Case
 from .plausibility import plausible, plausible_setup
 from .search import BATCH, FIRST_CALLS, Search
@@ -200,6 +201,37 @@ class DiffSearch(Search):
                 return False
             self.attempt(case)
         return True
+
+    def try_options(self, aimed):
+        """Passes further keyword arguments in the pieces of tests that reach changed lines."""
+        texts = [value for value in aimed if isinstance(value, str) and value.isidentifier()]
+        functions = {}
+        for target in self.targets.values():
+            if target.how in ("method", "class", "static"):
+                functions.setdefault(target.name, [
+                    (each.name, inspect.Parameter.empty if each.required else each.default)
+                    for each in target.parameters if each.style in ("plain", "keyword")])
+        tries, made = {}, 0
+        pieces = dict.fromkeys(case.target for case in self.leads.values())
+        for key in pieces:
+            target = self.targets[key]
+            if target.how != "snippet":
+                continue
+            for call, name, parameter, default in snippet_options.options(target, functions):
+                tries[name, parameter] = tries.get((name, parameter), 0) + 1
+                if tries[name, parameter] > snippet_options.PER_OPTION:
+                    continue
+                made += 1
+                if made > snippet_options.MAX_OPTIONS or self.report.is_late():
+                    return
+                piece = snippet_options.with_option(target, call, parameter)
+                piece.pool = target.pool
+                self.targets[piece.key] = self.runner.targets[piece.key] = piece
+                self.stale[piece.key] = 0
+                for source in snippet_options.values(default, texts):
+                    self.attempt(Case(piece.key, target.literals + ((None, source),)))
+                if not self.relevant.get(piece.key):
+                    del self.targets[piece.key]
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import random
 import sys
 import time
 
-from . import diff_compare, patterns, peer, snippets
+from . import diff_compare, patterns, peer, snippet_options, snippets
 from .cases import Case
 from .classes import Classes
 from .code_replacement import CodeReplacer
@@ -43,10 +43,19 @@ class DiffSession(Session):
 
     def observe(self, case, traced=True):
         """What a case does here: the data of its outcome, what it reached of changed files, how many lines ran."""
-        if case.target not in self.runner.targets:
+        if self._target(case.target) is None:
             return ["refused", [], "{}", "absent", False, None, False], frozenset(), 0
         outcome = self.runner.run(case, traced)
         return self.observed(outcome)
+
+    def _target(self, key):
+        """The target of a key. Pieces with one more option are made when they are needed."""
+        target = self.runner.targets.get(key)
+        if target is None:
+            target = snippet_options.derived(key, self.runner.targets)
+            if target is not None:
+                self.runner.targets[key] = target
+        return target
 
     def observed(self, outcome):
         features = frozenset(
@@ -141,6 +150,7 @@ class DiffSession(Session):
         search.try_cases(examples.cases)
         self.report.set_limit(EDGES_UNTIL)
         search.try_edges(aimed)
+        search.try_options(aimed)
         self.report.set_limit(REDUCE_FROM)
         search.explore_difference()
         search.stretch()
@@ -149,7 +159,7 @@ class DiffSession(Session):
         self.report.send(
             "result", differences=search.found(), calls=search.compared, origin=self.names.origin,
             reached=search.reached_lines(), same=search.unchanged(),
-            targets={target.key: target_data(target) for target in everything},
+            targets={target.key: target_data(target) for target in search.targets.values()},
             refused={key: sorted(whys) for key, whys in search.refused.items()})
 
     def _wall_seconds(self):

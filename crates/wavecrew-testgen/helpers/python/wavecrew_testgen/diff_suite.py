@@ -31,14 +31,18 @@ OWN_VERSION = re.compile(r"version", re.IGNORECASE)
 class Suite:
     """`diff` is the comparison: see `diff_driver.Diff`."""
 
-    def __init__(self, diff, test_files):
+    def __init__(self, diff, test_files, readers):
         self.diff = diff
         self.request = diff.request
         self.test_files = test_files  # that the change touches, relative to a root
+        self.readers = readers  # that may read data which the change touches
         self.seen = {}
 
     def run(self):
-        tests = self._changed() if hasattr(ast, "unparse") else []
+        if not hasattr(ast, "unparse"):
+            return
+        changed = self._changed()
+        tests = changed or self.readers
         if not tests:
             return
         with tempfile.TemporaryDirectory(prefix="wavecrew-testgen-") as folder:
@@ -47,11 +51,11 @@ class Suite:
                 ready = list(pool.map(self._make_copy, ("old", "new")))
             if not all(ready):
                 return
-            self.diff.progress("running %d changed tests in both versions" % len(tests))
+            self.diff.progress("running %d %s in both versions" % (len(tests), "changed tests" if changed else "test files that may read changed data"))
             self.seen = self._both(tests, self.diff.seconds_left() * FIRST_SHARE, 1)
             if not any(map(self._tells, self.seen["new"])):
                 # An unchanged test may pass on the new version only, too.
-                self.seen = self._both(self.test_files, self.diff.seconds_left() * FIRST_SHARE, 1)
+                self.seen = self._both(self.test_files + self.readers, self.diff.seconds_left() * FIRST_SHARE, 1)
             self._note_reached()
             self._add_differences()
 

@@ -1,5 +1,7 @@
 """Differences as tests that fail on the old version and pass on the new one, and what stayed the same as tests that pass on both."""
+import importlib.util
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from . import naming, pytest_run
@@ -26,6 +28,9 @@ class Tests:
         wanted = self.diff.request.get("tests") or {}
         for one in found:
             one["test"] = None
+        if any(wanted.values()) and (found or self.result["same"]) and importlib.util.find_spec("pytest") is None:
+            self.diff.drop("tests", "none was written, because pytest is not installed (fix: %s -m pip install pytest)" % sys.executable)
+            return
         if wanted.get("change") and found:
             self._add_change(found)
         if wanted.get("guard") and self.result["same"]:

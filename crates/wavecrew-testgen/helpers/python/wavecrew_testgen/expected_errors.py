@@ -2,7 +2,7 @@
 import ast
 import re
 
-from .literals import is_number, values_in
+from .literals import constants_in, is_number, values_in
 
 # Replacements for large numbers, close together where time may double with each step.
 SHRUNK = (10 ** 7, 10 ** 6, 10 ** 5, 10 ** 4, 1000, 300, 100, 50, 36, 33, 30, 27, 24, 22, 20)
@@ -20,12 +20,14 @@ def is_expected_error(case, error, documentation):
         return True
     if name in ("IndexError", "KeyError") and case.target.rpartition(".")[2] in ACCESSORS:
         return True
-    values = [value for source in sources(case) for value in values_in(source)]
+    values = [value for source in sources(case) for value in _values_of(source)]
     if name == "AttributeError":  # annotations such as `Sequence` allow more types than the code
         return any(message.startswith("'%s' object" % type(value).__name__) for value in values if value is not None)
     if name == "KeyError":
         # Also a key that the code made from an argument, such as `text.upper()`.
         key = message.strip("'\"").lower()
+        if lacks_key(case, message):
+            return True
         return any(repr(value) == message or isinstance(value, str) and key and key in value.lower() for value in values)
     if name == "ZeroDivisionError":
         return any(is_number(value) and value == 0 for value in values)
@@ -39,6 +41,17 @@ def is_expected_error(case, error, documentation):
     if name == "RecursionError":
         return any(size(value) > SMALL for value in values)
     return False
+
+
+def lacks_key(case, key):
+    """Whether a dictionary among the arguments lacks a key that no argument names, so that the code asks for it."""
+    values = [value for source in sources(case) for value in _values_of(source)]
+    return any(isinstance(value, dict) for value in values) and not any(repr(value) == key for value in values)
+
+
+def _values_of(source):
+    """The values in an expression, also those with which it constructs an object."""
+    return values_in(source) or [value for _, _, value in constants_in(source)]
 
 
 def may_take_long(case):

@@ -71,7 +71,9 @@ class Facts:
             return self.source(dict(value), depth)
         if isinstance(value, tuple) and hasattr(kind, "_fields"):
             name = self.name_of(kind)
-            if name is None:
+            if name is None or not _takes_fields(kind):
+                if kind.__eq__ is not tuple.__eq__:
+                    raise Unstable("its own comparison")
                 return self.source(tuple(value), depth)
             return name + "(" + ", ".join(
                 "%s=%s" % (field, self.source(item, depth + 1)) for field, item in zip(kind._fields, value)
@@ -84,6 +86,10 @@ class Facts:
             return repr(value)
         if isinstance(value, str) and kind.__eq__ is str.__eq__:
             return self._plain(str.__str__(value))
+        if isinstance(value, int) and kind.__eq__ is int.__eq__:
+            return self._plain(int(value))
+        if isinstance(value, float) and kind.__eq__ is float.__eq__:
+            return self._float(float(value))
         if isinstance(value, dict) and kind.__eq__ is dict.__eq__:
             return self._container(dict(value), dict, depth)
         if isinstance(value, list) and kind.__eq__ is list.__eq__:
@@ -242,6 +248,12 @@ def contents(value):
 
 def _type_name(value):
     return type(value).__name__
+
+
+def _takes_fields(kind):
+    """Whether a named tuple is constructed from its fields, rather than by a constructor of its own."""
+    made_by = next(base for base in kind.__mro__ if "__new__" in vars(base))
+    return "_fields" in vars(made_by) and kind.__init__ is object.__init__
 
 
 def defines(kind, method):

@@ -4,9 +4,17 @@ import ast
 from .type_hints import ANY, source_fits
 
 
-def plausible(case, target):
-    """Whether all arguments of a call fit their parameters."""
+def plausible(case, target, is_strict=False):
+    """Whether all arguments of a call fit their parameters. Strictly, a container needs more than a guess."""
+    if is_strict and any(_is_guessed_container(parameter, source) for parameter, source in with_parameters(case.args, target)):
+        return False
     return args_fit(case.args, target)
+
+
+def _is_guessed_container(parameter, source):
+    if parameter is None or parameter.documented or parameter.observed_kinds or source in parameter.fixtures:
+        return False
+    return source.startswith(("[", "{", "(", "b'", 'b"'))
 
 
 def plausible_setup(case, targets):

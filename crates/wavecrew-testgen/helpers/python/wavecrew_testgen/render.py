@@ -163,7 +163,8 @@ class Writer:
                     lines.append("%s = %s" % (column, source))
                 source = column
             args.append((name, source))
-        call = self._call(case, target, args, lines, "subject" in shown)
+        returns_itself = ("{}", "is", "@subject") in entry.facts
+        call = self._call(case, target, args, lines, "subject" in shown or returns_itself)
         subject = self._subject(case, target) if case.receiver is not None else ""
         name = naming.unique(self._single_names(entry), self.taken)
         if entry.how == "raises":
@@ -177,7 +178,7 @@ class Writer:
                 lines.append("    " + entry.wrap.format(call))
             rest = entry.facts[1:]
         else:
-            rest = self._result(entry, call, lines)
+            rest = self._result(entry, call, lines, subject)
         for place, operator, expected in rest:
             if place == "@out":
                 fixtures.append("capsys")
@@ -220,8 +221,8 @@ class Writer:
             return "%s.%s = %s" % (subject, target["name"], args[0][1])
         return method_statement(subject, target["name"], args)
 
-    def _result(self, entry, call, lines):
-        own = [fact for fact in entry.facts if not fact[0].startswith("@")]
+    def _result(self, entry, call, lines, subject):
+        own = [fact if fact[2] != "@subject" else fact[:2] + (subject,) for fact in entry.facts if not fact[0].startswith("@")]
         rest = [fact for fact in entry.facts if fact[0].startswith("@")]
         if entry.wrap == "with {}":
             lines.append("with %s as value:" % call)
@@ -231,7 +232,8 @@ class Writer:
         if own == [("{}", "is", "None")] and (rest and not entry.target["returns_value"] or not _is_expression(call)):
             lines.append(call)  # its effects are asserted instead
         elif len(own) == 1:
-            lines.append(self._assertion(own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
+            whole = own[0][0] == "{}" and own[0][1] in ("==", "is") and _is_arithmetic(call)
+            lines.append(self._assertion(call if whole else own[0][0].format(_bracket(call)), own[0][1], own[0][2]))
         else:
             name = "result"
             if entry.target["how"] == "class":
@@ -245,7 +247,10 @@ class Writer:
         if operator == "raises":
             return "with pytest.raises(%s):\n        %s" % (expected, place)
         if operator == "type" and expected in self.origin:
-            return "assert isinstance(%s, %s)" % (place, expected)
+            return "assert isinstance(%s, %s)" % (_unbracketed(place), expected)
+        contains = _contains(place) if operator == "is" and expected in ("True", "False") else None
+        if contains is not None:
+            return "assert %s %s %s" % (contains[0], "in" if expected == "True" else "not in", contains[1])
         if operator == "type":
             return "assert type(%s).__name__ == %r" % (place, expected)
         return "assert %s %s %s" % (place, operator, expected)
@@ -341,6 +346,28 @@ def _is_expression(call):
     except SyntaxError:
         return False
     return True
+
+
+def _unbracketed(place):
+    return place[1:-1] if place.startswith("(") and _bracket(place[1:-1]) == place else place
+
+
+def _contains(place):
+    """The item and the container of a membership test in brackets, as source text."""
+    if not (place.startswith("(") and place.endswith(")")):
+        return None
+    tree = ast.parse(place, mode="eval").body
+    if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.In) or len(tree.ops) > 1:
+        return None
+    text = place.encode()
+    sides = (tree.left, tree.comparators[0])
+    return tuple(_bracket(text[side.col_offset:side.end_col_offset].decode()) for side in sides)
+
+
+def _is_arithmetic(call):
+    """Whether operators of a call come before a comparison, so that it needs no brackets."""
+    tree = ast.parse(call, mode="eval").body
+    return isinstance(tree, ast.BinOp) or isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not)
 
 
 def _bracket(call):

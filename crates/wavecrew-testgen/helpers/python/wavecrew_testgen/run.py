@@ -228,7 +228,11 @@ class Runner:
                 result = self._consume(result, wrap)
                 if target.returns_sorted and type(result) is dict and len(result) > 1 and wrap[0] == "{}":
                     wrap[0], result = "list({}.items())", list(result.items())
-                facts, kind = self._facts(result), type(result)
+                if case.receiver is not None and result is scope["subject"] and not isinstance(result, SIMPLE):
+                    facts = (("{}", "is", "@subject"),)  # its state is compared below
+                else:
+                    facts = self._facts(result)
+                kind = type(result)
             outcome = Outcome("returns", facts, wrap[0])
             outcome.kind = kind
         except (sandbox.TimedOut, MemoryError):
@@ -379,7 +383,8 @@ class Runner:
         lines = self.raises.get(last[0])
         if lines is None:
             lines = self.raises[last[0]] = argument_checks.lines_at(last[0])
-        return last[1] in lines, last[1]
+        names = lines.get(last[1])
+        return names is not None and argument_checks.is_raised_by(type(error), names), last[1]
 
     def _snapshot(self, subject):
         """The attributes of an object as source text, including private ones."""

@@ -96,7 +96,7 @@ class Guard:
             self._wrote(args[0], True)
 
     def _wrote(self, path, writes):
-        if writes and isinstance(path, (str, os.PathLike)):
+        if writes and isinstance(path, (str, os.PathLike)) and os.fspath(path) != os.devnull:
             self.written.append(os.fspath(path))
 
     def call(self, function, seconds):

@@ -111,9 +111,9 @@ class Session:
 
     def _is_plausible(self, case):
         targets = self.runner.targets
-        if self._calls_back(case) or expected_errors.may_take_long(case):
+        if not targets[case.target].offered or self._calls_back(case) or expected_errors.may_take_long(case):
             return False
-        return plausible(case, targets[case.target]) and plausible_setup(case, targets)
+        return plausible(case, targets[case.target], True) and plausible_setup(case, targets)
 
     def _calls_back(self, case):
         """Whether a function of the caller is among the arguments: then it may be what does not end."""

@@ -2,14 +2,21 @@
 
 A snippet is a target like a function. Its literals are its arguments, so the search can vary them.
 """
+import __future__
 import ast
+import builtins
 import copy
 import doctest
+import functools
+import itertools
+import operator
 import os
 import sys
 import time
 import types
+import zlib
 
+from . import snippet_fixtures
 from .cases import Case
 from .import_paths import module_name_and_folder
 from .targets import Parameter, Target
@@ -19,9 +26,10 @@ from .values import Pool, constants, separators
 LOAD_SECONDS = 8
 MAX_SNIPPETS = 1500
 MAX_PER_FILE = 600
-MAX_ROWS = 40
+MAX_ROWS = 120
 MAX_TEXT = 3000
 SLOT = "__literal_%d__"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 EQUAL = ("assertEqual", "assertEquals", "assertNotEqual", "assertIs", "assertIsNot", "assertIn", "assertNotIn", "assertDictEqual",
          "assertListEqual", "assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertGreater",
          "assertLess", "assertGreaterEqual", "assertLessEqual", "assertAlmostEqual", "assertCountEqual", "assertRegex")
@@ -117,7 +125,7 @@ class Snippets:
                 self.failures[path] = str(error)
         return found[:MAX_SNIPPETS]
 
-    def _scope(self, path, tree):
+    def _scope(self, path, body):
         """The names of a test file, made by its statements one by one: one that fails leaves out what needs it."""
         name, folder = module_name_and_folder(path)
         base, own = self.request["diff"]["new_root"], self.request["root"]
@@ -127,11 +135,12 @@ class Snippets:
             sys.path.append(folder)
         scope = {"__name__": name, "__package__": name.rpartition(".")[0], "__file__": path, "__builtins__": __builtins__}
         failed = []
-        for statement in _single_imports(tree.body):
-            if isinstance(statement, (ast.If, ast.Try, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.FunctionDef,
+        flags = _future_flags(body)
+        for statement in _single_imports(body):
+            if isinstance(statement, (ast.If, ast.Try, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, *FUNCTIONS,
                                       ast.ClassDef)):
                 try:
-                    code = compile(ast.Module([statement], []), path, "exec", dont_inherit=True)
+                    code = compile(ast.Module([statement], []), path, "exec", flags, True)
                     self.guard.call(lambda: exec(code, scope), LOAD_SECONDS)
                 except BaseException as error:
                     failed.append("%s: %s" % (type(error).__name__, str(error)[:120]))
@@ -142,7 +151,7 @@ class Snippets:
     # -- tests -------------------------------------------------------------------------------------------------------
 
     def _of_tests(self, path, tree):
-        functions = [(node, None) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+        functions = [(node, None) for node in tree.body if isinstance(node, FUNCTIONS) and node.name.startswith("test")]
         classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         for kind in classes.values():
             if "Test" in kind.name:
@@ -156,18 +165,46 @@ class Snippets:
             functions = [functions[number] for number in sorted(range(len(functions)), key=lambda number: place.get(number, len(functions)))]
         if not functions:
             return []
-        scope = self._scope(path, tree)
-        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-        helpers = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        values = {target.id: node for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
-                  if isinstance(target, ast.Name)}
-        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), scope, imports, dict(values, **helpers), self.beat)
+        context = self._context(path, tree)
+        contexts = {}
         found = []
         for function, owner in functions:
-            for number, prefix in enumerate(_rows(function, owner, context)):
+            own = context
+            if owner is not None:
+                own = contexts.get(owner[0].name) or contexts.setdefault(owner[0].name, context.of_class(owner[0]))
+            body = function.body
+            if isinstance(function, ast.AsyncFunctionDef):
+                body = [_Waiting().visit(copy.deepcopy(statement)) for statement in body]
+            for number, prefix in enumerate(_rows(function, owner, own)):
                 name = function.name if owner is None else "%s.%s" % (owner[0].name, function.name)
-                found += context.snippets(name, prefix, function.body, owner, number)
+                if isinstance(function, ast.AsyncFunctionDef):
+                    prefix = ast.parse("import asyncio").body + prefix
+                found += own.snippets(name, prefix, body, owner, number)
         return found
+
+    def _context(self, path, tree):
+        """What the pieces of a test file may use: names, imports, definitions and fixtures, with those of its conftest files."""
+        root = self.request["diff"]["new_root"]
+        outer = _Context(os.path.relpath(path, root), root, {}, [], {}, self.beat)
+        for file in snippet_fixtures.conftest_files(path, root) + [path]:
+            try:
+                with open(file, encoding="utf-8") as text:
+                    body = (tree if file == path else ast.parse(text.read())).body
+            except (OSError, SyntaxError, ValueError):
+                continue
+            fixtures = snippet_fixtures.Fixtures(body)
+            if file != path and not fixtures.known:
+                continue
+            scope = self._scope(file, body)
+            helpers = {node.name: node for node in body if isinstance(node, FUNCTIONS + (ast.ClassDef,))}
+            values = {target.id: node for node in body if isinstance(node, ast.Assign) for target in node.targets
+                      if isinstance(target, ast.Name)}
+            context = _Context(outer.path, root, scope, [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))],
+                               dict(values, **helpers), self.beat)
+            context.fixtures = fixtures
+            context.define_fixtures()
+            outer.add(context)
+        return outer
 
     def of_attributes(self, module, changed, prefix, tree):
         """Snippets that read the module's own constants on changed lines."""
@@ -210,7 +247,8 @@ class Snippets:
             tree = [statement for example in examples for statement in ast.parse(example.source).body]
         except (ValueError, SyntaxError):
             return []
-        context = _Context(os.path.relpath(path, self.request["diff"]["new_root"]), dict(scope), imports, {}, self.beat)
+        root = self.request["diff"]["new_root"]
+        context = _Context(os.path.relpath(path, root), root, dict(scope), imports, {}, self.beat)
         home = next((module.__name__ for module in list(sys.modules.values()) if scope and vars(module).get("__file__") == scope.get("__file__")), None)
         context.home = home
         return context.snippets(name, [], tree, None, 0, every=True)
@@ -222,8 +260,25 @@ def _methods(kind, classes, depth=0):
     for base in reversed(kind.bases):
         if isinstance(base, ast.Name) and base.id in classes and depth < 5:
             found.update(_methods(classes[base.id], classes, depth + 1))
-    found.update((node.name, node) for node in kind.body if isinstance(node, ast.FunctionDef))
+    found.update((node.name, node) for node in kind.body if isinstance(node, FUNCTIONS))
     return found
+
+
+def _future_flags(body):
+    """The compiler flags of the `__future__` imports of a file, whose statements are compiled one by one."""
+    names = [alias.name for node in body if isinstance(node, ast.ImportFrom) and node.module == "__future__" for alias in node.names]
+    return functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in names if hasattr(__future__, name)), 0)
+
+
+def _without_annotations(node):
+    """A definition without its annotations, whose names may exist for type checkers only."""
+    node = copy.deepcopy(node)
+    for each in ast.walk(node):
+        if isinstance(each, FUNCTIONS):
+            each.returns = None
+        elif isinstance(each, ast.arg):
+            each.annotation = None
+    return node
 
 
 def changed_names(tree, lines):
@@ -253,6 +308,8 @@ def _rows(function, owner, context):
     names = [arg.arg for arg in function.args.args]
     if owner is not None and names:
         names = names[1:]
+    # What fills in parameters, such as a mock, does so at the end.
+    names = names[:len(names) - len(function.args.defaults)]
     tables = []
     for decorator in function.decorator_list + (owner[0].decorator_list if owner else []):
         if isinstance(decorator, ast.Call) and len(decorator.args) >= 2 and "parametrize" in ast.dump(decorator.func):
@@ -261,22 +318,17 @@ def _rows(function, owner, context):
             except ValueError:
                 return
             words = [word.strip() for word in words.split(",")] if isinstance(words, str) else list(words)
-            values = decorator.args[1]
-            if isinstance(values, ast.Name) and isinstance(context.definitions.get(values.id), ast.Assign):
-                values = context.definitions[values.id].value
-            rows = getattr(values, "elts", None)
-            if rows is None:
+            rows = context.elements(decorator.args[1], [])
+            if not rows:
                 return
             tables.append((words, rows))
     provided = {word for words, _ in tables for word in words}
-    if any(name not in provided for name in names) or function.args.kwonlyargs:
-        return  # it needs a fixture
-    if not tables:
-        yield []
-        return
-    most = max(len(rows) for _, rows in tables)
+    needed = [name for name in names if name not in provided]
+    most = max([len(rows) for _, rows in tables] + [context.fixtures.rows(name) for name in needed] + [1])
     for number in range(min(most, MAX_ROWS)):
-        prefix = []
+        prefix, done = [], set(provided)
+        for name in needed:
+            prefix += context.fixtures.statements(name, number, done) or []
         for words, rows in tables:
             row = rows[number % len(rows)] if rows else None
             if isinstance(row, ast.Call) and getattr(row.func, "attr", "") == "param":
@@ -296,14 +348,87 @@ def _assign(name, value):
 class _Context:
     """Where snippets come from: the names, imports and definitions of a file."""
 
-    def __init__(self, path, scope, imports, definitions, beat):
+    def __init__(self, path, root, scope, imports, definitions, beat):
         self.path = path
+        self.root = root
         self.scope = scope
         self.imports = imports
         self.definitions = definitions
         self.home = None
         self.pieces = {}
         self.beat = beat  # says that this process is alive
+        self.fixtures = snippet_fixtures.Fixtures(())
+
+    def add(self, other):
+        """Adds what a nearer file has."""
+        self.scope.update(other.scope)
+        self.imports += other.imports
+        self.definitions.update(other.definitions)
+        self.fixtures.known.update(other.fixtures.known)
+
+    def of_class(self, kind):
+        """This context with the fixtures of a test class."""
+        found = copy.copy(self)
+        found.fixtures = self.fixtures.of_class(kind)
+        if len(found.fixtures.known) > len(self.fixtures.known):
+            found.scope, found.definitions = dict(self.scope), dict(self.definitions)
+            found.define_fixtures()
+        return found
+
+    def define_fixtures(self):
+        """Makes plain functions of the fixtures."""
+        for name, node in self.fixtures.definitions().items():
+            self.definitions[name] = node = _without_annotations(node)
+            try:
+                exec(compile(ast.Module([node], []), self.path, "exec", dont_inherit=True), self.scope)
+            except Exception:
+                self.scope.pop(name, None)
+
+    def elements(self, node, before):
+        """The elements of an expression as nodes: those that are written there, or else those of its value, if they can be
+        written. `before` are the statements before it."""
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return [] if any(isinstance(each, ast.Starred) for each in node.elts) else node.elts
+        known = {}
+        for statement in before:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+                known[statement.targets[0].id] = statement.value
+        if isinstance(node, ast.Name) and node.id not in known and isinstance(self.definitions.get(node.id), ast.Assign):
+            known[node.id] = self.definitions[node.id].value
+        if isinstance(node, ast.Name) and isinstance(known.get(node.id), (ast.List, ast.Tuple, ast.Set)):
+            return self.elements(known[node.id], [])
+        try:
+            scope = dict(self.scope)
+            for name, value in known.items():
+                if _is_literal(value):
+                    scope[name] = ast.literal_eval(value)
+            code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(node))), "<case>", "eval", dont_inherit=True)
+            named = {id(value): name for name, value in self.scope.items() if isinstance(value, (type, types.FunctionType))}
+            nodes = [self._written(value, named) for value in itertools.islice(eval(code, scope), MAX_ROWS)]
+            return [each for each in nodes if each is not None]
+        except Exception:
+            return []
+
+    def _written(self, value, named, depth=0):
+        """A value as a node, or None if it cannot be written."""
+        marks, values = getattr(value, "marks", None), getattr(value, "values", None)
+        if marks is not None and isinstance(values, tuple):  # what `pytest.param` makes
+            value = values if len(values) > 1 else values[0]
+        if isinstance(value, type) and getattr(builtins, value.__name__, None) is value:
+            return ast.Name(value.__name__, ast.Load())
+        if isinstance(value, (type, types.FunctionType)):
+            return ast.Name(named[id(value)], ast.Load()) if id(value) in named else None
+        if type(value) in (list, tuple) and depth < 4:
+            parts = [self._written(each, named, depth + 1) for each in value]
+            kind = ast.List if type(value) is list else ast.Tuple
+            return None if None in parts else kind(parts, ast.Load())
+        if self.root in repr(value):
+            return None  # a path of this copy
+        try:
+            node = ast.parse(repr(value), mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        return node if _is_literal(node) else None
 
     def snippets(self, name, prefix, body, owner, number, every=False):
         setup = list(prefix)
@@ -314,7 +439,7 @@ class _Context:
             lines += ["self.%s" % call for call in ("setUp()", "setup_method(None)") if call.partition("(")[0] in methods]
             setup = ast.parse("\n".join(lines)).body + setup
         found = []
-        for statements, expression in _observations(body, setup, every):
+        for statements, expression in _observations(body, setup, every, self.elements):
             self.beat()
             made = self._snippet("%s::%s[%d]#%d" % (self.path, name, number, len(found)), name, statements, expression)
             if made is not None:
@@ -337,6 +462,8 @@ class _Context:
         def imports():
             return self._imports_for(ast.parse(_filled(setup, [(None, s) for s in literals]) + "\n" + _filled(shown, [(None, s) for s in literals])))
 
+        # What a version computes may be another piece of the same place. Only equal pieces are compared.
+        key = "%s@%x" % (key, zlib.crc32((setup + "\n" + shown).encode("utf-8", "replace")))
         return Snippet(key, name, imports, setup, shown, literals, scope)
 
     def _piece(self, node):
@@ -370,11 +497,16 @@ class _Context:
                 node = copy.copy(node)
                 node.names = kept
                 if isinstance(node, ast.ImportFrom) and node.level:
-                    return None  # a relative import works in the folder of the tests only
+                    # A relative import works in the folder of the tests only.
+                    package = self.scope.get("__package__", "").split(".")
+                    if not package[0] or node.level > len(package):
+                        return None
+                    parts = package[:len(package) + 1 - node.level] + ([node.module] if node.module else [])
+                    node.module, node.level = ".".join(parts), 0
                 lines.append(ast.unparse(node))
         order = list(self.definitions.values())
         for node in sorted(defined, key=order.index):
-            lines.append(ast.unparse(node))
+            lines.append(ast.unparse(_without_annotations(node)))
         return "\n".join(lines)
 
 
@@ -434,8 +566,9 @@ def _names(node):
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-def _observations(body, setup, every=False):
-    """Pairs of statements and an expression, for each assertion. With `every`, also for each expression statement."""
+def _observations(body, setup, every, elements):
+    """Pairs of statements and an expression, for each assertion. With `every`, also for each expression statement.
+    `elements` lists what a loop goes through."""
     setup = list(setup)
     for statement in body:
         if isinstance(statement, ast.Assert):
@@ -454,13 +587,11 @@ def _observations(body, setup, every=False):
             elif isinstance(last, ast.Assign):
                 yield setup + inner[:-1], last.value
         elif isinstance(statement, ast.With) and _has_assertion(statement):
-            yield from _observations(statement.body, setup)
+            yield from _observations(statement.body, setup, False, elements)
         elif isinstance(statement, ast.For) and _has_assertion(statement):
-            for element in getattr(statement.iter, "elts", ())[:MAX_ROWS]:
-                if isinstance(element, ast.Starred):
-                    break
+            for element in elements(statement.iter, setup)[:MAX_ROWS]:
                 step = ast.Assign(targets=[statement.target], value=element, lineno=1)
-                yield from _observations(statement.body, setup + [step])
+                yield from _observations(statement.body, setup + [step], False, elements)
         elif every and isinstance(statement, ast.Expr):
             yield setup, statement.value
             setup.append(statement)
@@ -511,6 +642,18 @@ def _is_literal(node):
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
+
+
+class _Waiting(ast.NodeTransformer):
+    """Replaces `await` by a call that waits, so that statements run outside of a coroutine."""
+
+    def visit_Await(self, node):
+        self.generic_visit(node)
+        run = ast.Attribute(ast.Name("asyncio", ast.Load()), "run", ast.Load())
+        return ast.copy_location(ast.Call(func=run, args=[node.value], keywords=[]), node)
+
+    def visit_AsyncFunctionDef(self, node):
+        return node
 
 
 class _Lift(ast.NodeTransformer):

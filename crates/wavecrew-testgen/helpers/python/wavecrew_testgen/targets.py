@@ -2,11 +2,12 @@
 import ast
 import enum
 import inspect
+import sys
 import types
 import typing
 import unittest
 
-from . import type_hints, usage
+from . import annotations, type_hints, usage
 from .cases import OPERATORS, REFLECTED, UNARY, arguments, method_call
 from .stubs import Stubs
 from .type_hints import ANY
@@ -57,6 +58,7 @@ class Target:
         self.function = function
         self.parameters = parameters
         self.public = public
+        self.offered = public  # to users of the package
         self.lines = (0, 0)
         self.manages_context = False
         self.is_read_only = how == "property" or name in DUNDERS - CHANGING_DUNDERS
@@ -81,27 +83,12 @@ def hints_of(function, module):
         return typing.get_type_hints(function)
     except Exception:
         pass
+    home = sys.modules.get(getattr(function, "__module__", None), module)
     found = {}
     for name, annotation in getattr(function, "__annotations__", {}).items():
-        if isinstance(annotation, str):
-            scope = {"typing": typing, "Optional": typing.Optional, "Union": typing.Union, "List": typing.List,
-                     "Dict": typing.Dict}
-            scope.update(vars(module))
-            import datetime
-
-            scope.setdefault("dt", datetime)
-            parts = [part.strip() for part in annotation.split("|")] if "[" not in annotation else [annotation]
-            resolved = []
-            for part in parts:
-                try:
-                    resolved.append(eval(part, scope))
-                except Exception:
-                    continue
-            if resolved:
-                resolved = [type(None) if part is None else part for part in resolved]
-                found[name] = typing.Union[tuple(resolved)] if len(resolved) > 1 else resolved[0]
-        else:
-            found[name] = annotation
+        kind = annotations.resolved(annotation, home) if isinstance(annotation, str) else annotation
+        if kind is not None or annotation is None:
+            found[name] = kind
     return found
 
 
@@ -183,6 +170,7 @@ class Analysis:
         if parameters is None:
             return
         target = Target(key, name, owner, how, function, parameters, public)
+        target.offered = public and _is_offered(qualified_name.partition(".")[0], self.module)
         target.qualified_name = qualified_name
         if node is not None:
             target.lines = (node.lineno, node.end_lineno or node.lineno)
@@ -283,6 +271,16 @@ class Analysis:
             parameter.name, style, required, sorted(ranked.items(), key=lambda item: (-item[1], repr(item[0]))),
             parameter.default, bool(use and use.checked), documented,
         )
+
+
+def _is_offered(name, module):
+    """Whether users of the package can be meant to use something: its module is public, or a package passes it on."""
+    parts = module.__name__.split(".")
+    if not any(part.startswith("_") and not part.endswith("__") for part in parts):
+        return True
+    value = getattr(module, name, None)
+    packages = [".".join(parts[:end]) for end in range(1, len(parts))]
+    return any(getattr(sys.modules.get(package), name, None) is value for package in packages)
 
 
 def _called(call):

@@ -16,9 +16,11 @@ import types
 import typing
 import uuid
 
+from .annotations import Unknown
 from .literals import literal
 
 ANY = ("any",)
+UNKNOWN = ("unknown",)  # a class that cannot be found, so that no value is known to be of it
 PLAIN = {int: "int", float: "float", str: "str", bool: "bool", bytes: "bytes", complex: "complex", type(None): "none",
          object: "any", bytearray: "bytes", memoryview: "bytes"}
 STANDARD = {
@@ -40,6 +42,8 @@ def kind_of_annotation(annotation, depth=0):
         return ANY
     if annotation is None:
         return ("none",)
+    if annotation is Unknown:
+        return UNKNOWN if depth else ANY
     if isinstance(annotation, str):
         return _of_name(annotation)
     if isinstance(annotation, typing.TypeVar):

@@ -4,7 +4,7 @@ import enum
 import re
 
 from . import patterns
-from .type_hints import ANY
+from .type_hints import ANY, UNKNOWN
 
 TEXTS = ("", "a", "abc", "hello world", "Hello World", "A", "foo_bar", "FooBar", "a b c", "123", "-5", "3.14", "0", " ",
          "  padded  ", "x,y,z", "a-b", "aa", "abcabc", "racecar", "UPPER", "MixedCase123", "é", "naïve café", "one two three",
@@ -79,6 +79,7 @@ class Pool:
         return rng.choice((0, 1, 2, "a", "b", 3.5, True, None))
 
 GRAPHS = 0.15  # share of dictionaries of unknown content
+EMPTY_OF_UNKNOWN = 0.8  # share of lists without items, when nothing is known to be an item
 
 
 class Maker:
@@ -186,6 +187,8 @@ class Maker:
             inner = rng.choice((("int",), ("int",), ("str",)) if depth else
                                (("int",), ("int",), ("str",), ("any",), ("list", ("int",)), ("tuple", ("int",), ("int",))))
         count = rng.choice((0, 1, 2, 3, 3, 4, 5, 6) if depth < 2 else (0, 1, 2, 3))
+        if inner == UNKNOWN and rng.random() < EMPTY_OF_UNKNOWN:
+            count = 0
         items = [self.make(inner, pool, depth + 1) for _ in range(count)]
         if items and rng.random() < 0.25:
             items.append(rng.choice(items))

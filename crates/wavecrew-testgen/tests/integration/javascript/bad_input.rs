@@ -15,6 +15,10 @@ fn targets_that_cannot_be_called_are_reported() {
         ("src/a.js", source),
         ("src/broken.js", "export const a = ;\n"),
         ("src/exits.js", "process.exit(3);\nexport const a = 1;\n"),
+        (
+            "src/needs.js",
+            "import x from 'left-out';\nexport const a = () => x;\n",
+        ),
     ];
     let Some(project) = TestProject::new(&files) else {
         return;
@@ -32,6 +36,12 @@ fn targets_that_cannot_be_called_are_reported() {
             "{module:?}"
         );
     }
+    let module = project.generate(Framework::Vitest, "src/needs.js");
+    let why = &module.dropped[0].why;
+    assert!(
+        why.ends_with("(fix: npm install --save-dev left-out)") && why.contains(" src/needs.js"),
+        "{why}"
+    );
 }
 
 #[test]

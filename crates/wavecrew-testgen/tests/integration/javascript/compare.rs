@@ -41,7 +41,7 @@ fn compared(old: &Path, new: &Path, file: &str, first: u32) -> ComparedModule {
         suite: Vec::new(),
     };
     let time = ModuleTime {
-        budget: Duration::from_secs(3),
+        budget: Duration::from_secs(5),
         until: Instant::now() + Duration::from_mins(2),
     };
     compare(&versions, Path::new(file), time, &mut |_| true).unwrap()
@@ -166,16 +166,14 @@ fn in_node(old: &str, new: &str) -> (tempfile::TempDir, ComparedModule) {
 }
 
 #[test]
-fn output_files_hangs_and_crashes_are_behaviour() {
+fn output_files_and_awaited_values_are_behaviour() {
     let old = "const fs = require('fs');\n\
         exports.log = (name) => { console.log('hi ' + name); };\n\
         exports.save = (text) => { fs.writeFileSync('out.txt', String(text)); };\n\
-        exports.count = (n) => { let i = 0; while (i < n) { i += 1; if (i > 1000) break; } return i; };\n\
         exports.later = async (n) => n;\n";
     let new = old
         .replace("'hi '", "'hello '")
         .replace("String(text)", "String(text) + '\\n'")
-        .replace("i += 1; if (i > 1000) break;", "i += n > 2 ? 0 : 1;")
         .replace("async (n) => n", "async (n) => (n === 3 ? 4 : n)");
     let (_dir, module) = in_node(old, &new);
     let log = difference(&module, "log", "output");
@@ -185,8 +183,39 @@ fn output_files_hangs_and_crashes_are_behaviour() {
     );
     let save = difference(&module, "save", "files");
     assert!(save.after.contains("out.txt"), "{save:?}");
-    assert_eq!(difference(&module, "count", "hang").after, "does not end");
     assert_eq!(difference(&module, "later", "value").input, "later(3)");
+}
+
+/// Only the statements of a test make an object that the change concerns, and the deciding text is not in the test.
+#[test]
+fn pieces_of_tests_are_inputs() {
+    let old = "class Desk {\n  constructor(rules) { this.rules = rules; }\n  find(name) {\n    const found = this.rules.get(name.trim());\n    return found ? found() : null;\n  }\n}\n\
+        exports.open = (secret) => {\n  if (typeof secret !== 'symbol') throw new Error('closed');\n  const rules = new Map();\n  return { add: (name, rule) => rules.set(name, rule), desk: new Desk(rules) };\n};\n";
+    let new = old.replace("name.trim()", "name.trim().toLowerCase()");
+    let test = "const assert = require('assert');\nconst { open } = require('..');\n\
+        const shop = open(Symbol('a'));\nshop.add('tea', () => 4);\nassert.equal(shop.desk.find('tea'), 4);\n";
+    let dir = tempfile::tempdir().unwrap();
+    for (side, text) in [("old", old), ("new", &new)] {
+        fs::create_dir_all(dir.path().join(side).join("test")).unwrap();
+        fs::write(dir.path().join(side).join("index.js"), text).unwrap();
+        fs::write(dir.path().join(side).join("test/shop.js"), test).unwrap();
+    }
+    let module = compared(&dir.path().join("old"), &dir.path().join("new"), "index.js", 1);
+    let found = difference(&module, "shop.desk.find", "value");
+    assert_eq!(
+        found.setup[0], "const { open } = require('./index.js');",
+        "{found:?}"
+    );
+    assert!(found.input.starts_with("shop.desk.find("), "{found:?}");
+}
+
+#[test]
+fn a_call_that_no_longer_ends_is_behaviour() {
+    let old =
+        "exports.count = (n) => { let i = 0; while (i < n) { i += 1; if (i > 1000) break; } return i; };\n";
+    let new = old.replace("i += 1; if (i > 1000) break;", "i += n > 2 ? 0 : 1;");
+    let (_dir, module) = in_node(old, &new);
+    assert_eq!(difference(&module, "count", "hang").after, "does not end");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The generator's report about its work: findings, the list of untested code, a line per module.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use wavecrew_core::view::count;
 use wavecrew_measure::framework::python_environment::install_command;
@@ -9,6 +10,8 @@ use wavecrew_testgen::{Dropped, Module};
 
 use crate::offline_agent::RoleTask;
 
+/// Before the command that makes a module load, in the reason why it does not.
+pub const FIX: &str = " (fix: ";
 /// How many untested items the findings name.
 const MOST_UNTESTED: usize = 8;
 
@@ -37,13 +40,10 @@ pub fn untested(task: &RoleTask, modules: &[Module]) -> Vec<String> {
             .to_string();
         let whole = module.file.display().to_string();
         let line = move |left: &Dropped| {
-            let fix = missing_package(&left.why).map_or(String::new(), |package| {
-                format!("; fix: {}", install_command(&task.copy, &[package]))
-            });
             if left.what == whole || left.what == module.module {
-                (false, format!("{file}: {}{fix}", left.why))
+                (false, format!("{file}: {}", left.why))
             } else {
-                (true, format!("{} of {file}: {}{fix}", left.what, left.why))
+                (true, format!("{} of {file}: {}", left.what, left.why))
             }
         };
         module.dropped.iter().map(line).collect::<Vec<_>>()
@@ -53,14 +53,20 @@ pub fn untested(task: &RoleTask, modules: &[Module]) -> Vec<String> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// The package that an import error names.
-fn missing_package(why: &str) -> Option<&str> {
-    let (_, rest) = why.split_once("No module named ")?;
-    let name = rest.trim_start_matches(['\'', '"']);
-    let end = name
-        .find(|c: char| !c.is_alphanumeric() && !"_-".contains(c))
-        .unwrap_or(name.len());
-    (end > 0).then(|| &name[..end])
+/// Lets the project's own tool install what the helper of Python would install with pip.
+pub fn use_own_tool(module: &mut Module, root: &Path) {
+    for left in &mut module.dropped {
+        let Some((reason, fix)) = left.why.split_once(FIX) else {
+            continue;
+        };
+        if let Some((_, package)) = fix
+            .split_once(" -m pip install ")
+            .filter(|(_, package)| !package.starts_with('-'))
+        {
+            let command = install_command(root, &[package.trim_end_matches(')')]);
+            left.why = format!("{reason}{FIX}{command})");
+        }
+    }
 }
 
 pub fn summary(modules: &[Module], untested: &[String], list: &str, skipped: &[String]) -> String {
@@ -145,10 +151,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_import_error_names_its_package() {
-        let why = "cannot be imported: ModuleNotFoundError: No module named 'yaml.loader'";
-        assert_eq!(missing_package(why), Some("yaml"));
-        assert_eq!(missing_package("it raises ValueError"), None);
+    fn packages_are_installed_with_the_tool_of_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("uv.lock"), "").unwrap();
+        let fix_of = |why: &str| {
+            let left = Dropped {
+                what: "a".to_owned(),
+                why: why.to_owned(),
+            };
+            let mut module = Module {
+                dropped: vec![left],
+                ..Module::default()
+            };
+            use_own_tool(&mut module, root.path());
+            module.dropped.remove(0).why
+        };
+        let why = "the import fails: No module named 'yaml' (fix: .venv/bin/python -m pip install PyYAML)";
+        assert_eq!(
+            fix_of(why),
+            "the import fails: No module named 'yaml' (fix: uv add --dev PyYAML)"
+        );
+        for same in [
+            "the import fails: No module named 'own' (fix: python3 -m pip install -e .)",
+            "the module does not load (fix: npm install --save-dev left-out)",
+            "the import fails: ValueError: 3",
+        ] {
+            assert_eq!(fix_of(same), same);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The generator without a model: one call of `wavecrew-testgen` per framework in scope, aimed at the gaps of
 //! the last round.
 
-mod findings;
+pub(super) mod findings;
 
 use super::finished_modules::FinishedModules;
 use super::{RoleResult, RoleTask};
@@ -202,7 +202,8 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
     let mut show = |progress: Progress| match progress {
         Progress::Started { module } => eprintln!("{}", count.line(&module, "looking for inputs")),
         Progress::Step { module, what } => eprintln!("{}", count.line(&module, &what)),
-        Progress::Finished(module) => {
+        Progress::Finished(mut module) => {
+            findings::use_own_tool(&mut module, &task.copy);
             count.done += 1;
             eprintln!("{}", count.line(&module.file, &findings::line(&module)));
             // Without the entry a continued worker searches the module again, which costs time only.
@@ -212,6 +213,9 @@ fn write(task: &RoleTask, framework: &FrameworkInScope, folder: &Path) -> Result
         }
     };
     let mut outcome = generate(&request, &mut show).map_err(|error| error.to_string())?;
+    for module in &mut outcome.modules {
+        findings::use_own_tool(module, &task.copy);
+    }
     outcome
         .modules
         .extend(known.iter().filter_map(|file| finished.get(file).cloned()));

@@ -8,7 +8,7 @@ fn a_plan_of_three_modules_is_built_by_three() {
     sandbox
         .run_pipeline("full-lifecycle")
         .expect_exit(0)
-        .expect_output("complexity Medium: 3 modules in cli, search, store");
+        .expect_output("complexity Medium: 3 modules (cli, search, store)");
     let statuses = sandbox.statuses();
     for task in [
         "PLAN-001",

@@ -1,6 +1,6 @@
 //! Losses during a run: the folder of a job, its server, the guardian of agents.
 
-use crate::mcp::jobs::{ECHO, call, connect, wait_for_line, with_script};
+use crate::mcp::jobs::{ECHO, SERVER, call, connect, wait_for_line, with_script};
 use crate::mcp::rpc::Client;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -200,4 +200,55 @@ fn jobs_outlive_the_guardian_of_conversations() {
     client.call("send_input", json!({"id": agent, "message": "again"}));
     let status = client.call("wait", json!({"ids": [agent], "timeout_ms": 120_000}));
     assert_eq!(status["status"][agent], json!({"completed": "heard"}));
+}
+
+/// The client closes the connection or cancels the call while both versions are compared.
+#[test]
+fn a_comparison_that_nobody_waits_for_ends_and_removes_its_files() {
+    for cancels in [true, false] {
+        let project = Sandbox::new();
+        let slow = "import time\nwhile time.process_time() < 60:\n    pass\n";
+        for args in [
+            &["init", "-q"][..],
+            &["commit", "-q", "--allow-empty", "-m", "empty"],
+        ] {
+            assert!(git(&project, args));
+        }
+        project.write("slow.py", "A = 1\n");
+        assert!(git(&project, &["add", "-A"]) && git(&project, &["commit", "-q", "-m", "first"]));
+        project.write("slow.py", slow);
+        let scratch = tempfile::tempdir().unwrap();
+        let copies = || {
+            let names = fs::read_dir(scratch.path()).unwrap().flatten();
+            names
+                .filter(|entry| entry.file_name().to_string_lossy().starts_with("wavecrew-diff-"))
+                .count()
+        };
+        let mut command = project.command(SERVER);
+        let mut client = Client::start(command.env("TMPDIR", scratch.path()));
+        let call = json!({"name": "behaviour_diff", "arguments": {"budget_seconds": 600}});
+        let id = client.send("tools/call", call);
+        wait_until("the comparison to begin", || copies() == 1);
+        if cancels {
+            let params = json!({"requestId": id});
+            client.line(
+                &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}).to_string(),
+            );
+        } else {
+            client.disconnect();
+        }
+        wait_until("the comparison to end", || copies() == 0);
+    }
+}
+
+fn git(project: &Sandbox, args: &[&str]) -> bool {
+    let mut command = std::process::Command::new("git");
+    let who = ["-c", "user.name=a", "-c", "user.email=a@localhost"];
+    command
+        .args(who)
+        .args(args)
+        .current_dir(project.project())
+        .status()
+        .unwrap()
+        .success()
 }

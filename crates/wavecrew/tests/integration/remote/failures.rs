@@ -1,7 +1,8 @@
 //! Hosts, coordinators and servers that die, pause or come back.
 
-use super::{Host, completions, journal, project, wait_for_spawn, words};
+use super::{Host, completions, journal, project, user, wait_for_spawn, words};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use wavecrew_test_support::nats_server::NatsServer;
 use wavecrew_test_support::sandbox::{Running, Sandbox, wait_until};
 
@@ -189,4 +190,40 @@ fn a_turn_whose_row_was_edited_runs_again() {
     sandbox.resume_with(&*more(&nats)).ok();
     assert_eq!(starts(&host, "A"), 2, "{}", host.said());
     assert_eq!(sandbox.text("by-A.txt"), "2\n");
+}
+
+/// What makes a program believe that it is another time, as Debian's `faketime` sets it.
+fn with_clock(offset: &str) -> Sandbox {
+    let library = Command::new("faketime")
+        .args(["-f", offset, "printenv", "LD_PRELOAD"])
+        .output()
+        .expect("faketime is installed");
+    let library = String::from_utf8(library.stdout).expect("a path");
+    user().env("LD_PRELOAD", library.trim()).env("FAKETIME", offset)
+}
+
+#[test]
+fn clocks_that_are_two_hours_apart_change_nothing() {
+    let Some(nats) = NatsServer::start() else { return };
+    let early = Host::start_with(with_clock("-1h"), &nats, "early", "--slots 1");
+    let late = Host::start_with(with_clock("+1h"), &nats, "late", "--slots 1");
+    // Longer than a lease, so that it is renewed.
+    let rows = "A,First,do a,maker,\nB,Second,do b,maker,\nC,Third,do c,maker,A;B\n";
+    let sandbox = project(rows, "date +%s > when-$WAVECREW_TASK.txt\nsleep 3\n");
+    sandbox.wavecrew(&*words(&nats, "--place remote -c 2")).ok();
+    for task in ["A", "B", "C"] {
+        assert_eq!(completions(&sandbox, task), 1, "{}", journal(&sandbox));
+    }
+    for host in [&early, &late] {
+        assert!(host.said().contains("[END]"), "both work: {}", host.said());
+        assert!(!host.said().contains("lease lost"), "{}", host.said());
+    }
+    let when = |task: &str| {
+        sandbox
+            .text(format!("when-{task}.txt"))
+            .trim()
+            .parse::<i64>()
+            .unwrap()
+    };
+    assert!((when("A") - when("B")).abs() > 7000, "the clocks are apart");
 }

@@ -23,7 +23,12 @@ struct Host {
 
 impl Host {
     fn start(nats: &NatsServer, name: &str, flags: &str) -> Self {
-        let sandbox = user().env("WAVECREW_HOST_TEST", "1");
+        Self::start_with(user(), nats, name, flags)
+    }
+
+    /// A host in whose home something is special.
+    fn start_with(sandbox: Sandbox, nats: &NatsServer, name: &str, flags: &str) -> Self {
+        let sandbox = sandbox.env("WAVECREW_HOST_TEST", "1");
         let words = format!("worker --nats {} --name {name} {flags}", nats.url());
         let running = sandbox.spawn(&mut sandbox.command(&words));
         wait_until("a host that is ready", || running.stderr().contains("Ready"));

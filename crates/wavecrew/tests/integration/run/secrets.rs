@@ -81,13 +81,10 @@ fn no_secret_is_shown_or_kept_and_only_the_user_reads_a_session() {
         "umask 022; exec \"$0\" run tasks.csv -y -v --agent 'command:sh tell.sh' --record {}",
         cassette.display()
     );
-    let mut command = Command::new("sh");
-    command
-        .arg("-c")
-        .arg(line)
-        .arg(wavecrew_test_support::sandbox::program());
-    sandbox.prepare(&mut command);
-    let ended = sandbox.spawn(&mut command).wait().expect_exit(0);
+    let ended = sandbox
+        .spawn(&mut shell_line(&sandbox, &line))
+        .wait()
+        .expect_exit(0);
     let status = sandbox.wavecrew("status --json").ok();
     let logs = sandbox.wavecrew("logs a").ok();
     let shown = [&ended.stdout, &ended.stderr, &status, &logs];
@@ -139,13 +136,10 @@ fn a_run_goes_on_when_nothing_can_be_shown() {
         sandbox.write_table();
         let agent = wavecrew_test_support::sandbox::test_agent();
         let line = format!("\"$0\" run tasks.csv -y --agent '{agent}' {redirection}");
-        let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg(line)
-            .arg(wavecrew_test_support::sandbox::program());
-        sandbox.prepare(&mut command);
-        sandbox.spawn(&mut command).wait().expect_exit(0);
+        sandbox
+            .spawn(&mut shell_line(&sandbox, &line))
+            .wait()
+            .expect_exit(0);
         assert_eq!(sandbox.statuses(), "a completed, b completed", "{redirection}");
         assert_eq!(
             sandbox.json("session.json")["state"],
@@ -184,16 +178,21 @@ fn a_board_of_a_million_entries_is_read_within_bounds() {
     ] {
         // Kilobytes of data; reading everything would take more than a gigabyte.
         let line = format!("ulimit -d 250000; exec \"$0\" {words}");
-        let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg(line)
-            .arg(wavecrew_test_support::sandbox::program());
-        sandbox.prepare(&mut command);
-        let ended = sandbox.spawn(&mut command).wait();
+        let ended = sandbox.spawn(&mut shell_line(&sandbox, &line)).wait();
         let text = ended.text();
         assert!(!text.contains("memory allocation"), "{words}: {text}");
         let expected = i32::from(words.starts_with("retry"));
         ended.expect_exit(expected);
     }
+}
+
+/// A shell that runs `line`, in which `"$0"` is the program.
+fn shell_line(sandbox: &Sandbox, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg(line)
+        .arg(wavecrew_test_support::sandbox::program());
+    sandbox.prepare(&mut command);
+    command
 }

@@ -51,6 +51,17 @@ fn a_status_set_by_hand_skips_or_completes_a_row() {
     assert_eq!((sandbox.ran("a"), sandbox.ran("b"), sandbox.ran("d")), (1, 1, 0));
 }
 
+#[test]
+fn a_status_set_to_failed_is_refused_with_a_message() {
+    let sandbox = done();
+    sandbox.edit_cells(&[("c", "status", "failed")]);
+    sandbox
+        .resume()
+        .expect_exit(0)
+        .expect_output("c: a status of `failed` cannot be set by hand; use `skipped`");
+    assert_eq!(sandbox.statuses(), "a completed, b completed, c completed");
+}
+
 /// The row of a task `new`.
 fn new_row(header: &[String], description: &str, deps: &str) -> Vec<String> {
     let cell = |column: &String| match column.as_str() {

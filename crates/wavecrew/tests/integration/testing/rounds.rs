@@ -63,6 +63,36 @@ fn a_round_with_feedback_raises_coverage_above_the_target() {
 }
 
 #[test]
+fn weak_tests_are_named_wherever_the_result_is_shown() {
+    let Some(sandbox) = TestingSandbox::shop() else {
+        return;
+    };
+    sandbox.workers(
+        "if task == 'TESTGEN-001':\n    text(layer / 'test_price.py', 'from shop.price import is_cheap, total\\n\\n\\ndef test_all():\\n    assert total([1]) is not None\\n    assert is_cheap(1) is not None\\n    assert is_cheap(100) is not None\\n')\n",
+    );
+    sandbox
+        .test(&["test the prices"])
+        .expect_exit(0)
+        .expect_output("unverified: weak tests, ");
+    sandbox.expect_cell("TESTRUN-001", "error", "unverified: weak tests, ");
+    assert!(
+        sandbox.json("gc-state.json")["rounds"]["L1"].as_u64() > Some(1),
+        "the survivors went back first"
+    );
+    let told = sandbox
+        .wavecrew(&format!("status {} --json", sandbox.session_id()))
+        .json();
+    let rows = told["tasks"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["id"] == "TESTRUN-001").unwrap();
+    let doubt = row["doubt"].as_str().unwrap();
+    assert!(
+        doubt.starts_with("weak tests, ") && doubt.ends_with(" mutants killed"),
+        "{doubt}"
+    );
+    assert_eq!(row["checked"], "unverified");
+}
+
+#[test]
 fn a_standard_run_ends_with_a_computed_score() {
     let Some(sandbox) = TestingSandbox::shop() else {
         return;

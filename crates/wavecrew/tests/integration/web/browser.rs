@@ -132,6 +132,64 @@ fn a_page_finds_a_restarted_server_and_a_report_opens_from_disk() {
     );
 }
 
+#[test]
+fn keys_zoom_the_plan_and_move_between_cards_and_a_question_makes_a_notification() {
+    let sandbox = Sandbox::new();
+    let Some(browser) = Browser::start(&sandbox) else {
+        return;
+    };
+    let mut session = Session::new(&sandbox, ASKING, "generic", TABLE);
+    let _lock = session.lock();
+    session.record(&half_way());
+    let server = Server::start(&sandbox, "");
+    browser.open(&server.link(&format!("/s/{ASKING}")));
+    browser.wait_for_text("Live");
+    browser.run(KEYS);
+    let pressed = |key: &str| browser.run(&format!("return press('{key}')"));
+    assert_eq!(pressed("+"), "120 %");
+    assert_eq!(pressed("-"), "100 %");
+    assert_eq!(pressed("0"), "100 %");
+    browser.run("document.querySelector('[data-task]').focus()");
+    for (key, task) in [
+        ("ArrowRight", "B"),
+        ("ArrowDown", "C"),
+        ("ArrowUp", "B"),
+        ("ArrowLeft", "A"),
+    ] {
+        pressed(key);
+        assert_eq!(
+            browser.run("return document.activeElement.dataset.task"),
+            task,
+            "{key}"
+        );
+    }
+    pressed("/");
+    assert_eq!(browser.run("return document.activeElement.id"), "search");
+
+    let button = "return getComputedStyle(document.querySelector('[data-notify]')).display";
+    assert_ne!(browser.run(button), "none");
+    browser.click("[data-notify]");
+    wait_until("the button is gone", || browser.run(button) == "none");
+    fs::write(session.dir.question_file(), QUESTION).expect("a question");
+    browser.wait_for_text("Is it good?");
+    assert_eq!(browser.run("return notified.join()"), "Is it good?");
+}
+
+/// Presses keys where the focus is, and notes notifications instead of showing them: the page is in the background.
+const KEYS: &str = "
+    window.press = (key) => {
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+        return document.querySelector('[data-zoom=\"0\"]').textContent;
+    };
+    window.notified = [];
+    window.Notification = class {
+        static permission = 'granted';
+        static requestPermission() { return Promise.resolve('granted'); }
+        constructor(title, options) { notified.push(options.body); }
+    };
+    document.querySelector('[data-notify]').hidden = false;
+    Object.defineProperty(document, 'hidden', {get: () => true});";
+
 /// In parts, because the browser looks at one page after the other.
 const PARTS: usize = 3;
 

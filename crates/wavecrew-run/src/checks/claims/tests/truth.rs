@@ -111,7 +111,7 @@ fn fate(case: &Case) -> (Fate, String) {
 /// The rows of the pipeline that the task is from; a plain table has one row.
 fn plan(team: &Team, case: &Case) -> Plan {
     let csv = if case.team == "generic" {
-        format!("id,description,role\n{},{},worker\n", case.task, case.request)
+        format!("id,description,role\n{},\"{}\",worker\n", case.task, case.request)
     } else if case.team == "planex" {
         let issue = "ISS-20260308-000001";
         format!(
