@@ -10,6 +10,8 @@ const { imports, namesIn, quotedTitle, snippetBody, testBody, withoutSubject } =
 const MAX_TEXT = 300;
 const MAX_GUARDS = 12;
 const MAX_TITLE = 120;
+// How much of two long texts is shown before they begin to differ.
+const CONTEXT = 40;
 
 class ComparisonReport {
   constructor(request, described, search) {
@@ -95,12 +97,13 @@ class ComparisonReport {
     const statements = call.target.snippet ? required(callText(call), '.').split('\n') : call.target.kind === 'class' ? [`const made = ${constructionText(call)}`, ...call.steps.map((step) => stepText('made', step))].map(text) : [text(callText(call))];
     const isMade = call.target.kind === 'class' && call.steps.length === 0;
     const made = this.request.tests.change ? this.test(one) : null;
+    const [oldText, newText] = apart(outcomeText(before.outcome, after.outcome, kind), outcomeText(after.outcome, before.outcome, kind));
     return {
       file: this.request.file, function: functionName(call, this.shownAs), line: call.target.line || 0, kind,
       setup: isMade ? [] : statements.slice(0, -1),
       input: isMade ? text(constructionText(call)) : statements[statements.length - 1],
-      before: kind === 'slow' ? `${before.steps} steps` : short(outcomeText(before.outcome, after.outcome, kind)),
-      after: kind === 'slow' ? `${after.steps} steps, with the same result` : short(outcomeText(after.outcome, before.outcome, kind)),
+      before: kind === 'slow' ? `${before.steps} steps` : oldText,
+      after: kind === 'slow' ? `${after.steps} steps, with the same result` : newText,
       old_lines: cause.old, new_lines: cause.new, cause_file: cause.file, inputs: count,
       test: made && made.text, made,
     };
@@ -239,4 +242,14 @@ function short(text, most = MAX_TEXT) {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-module.exports = { ComparisonReport, ranges };
+// Two texts that differ, each short, with the place where they begin to differ.
+function apart(one, other) {
+  const texts = [short(one), short(other)];
+  if (one === other || texts[0] !== texts[1]) return texts;
+  let same = 0;
+  while (one[same] === other[same]) same += 1;
+  const from = Math.max(0, same - CONTEXT);
+  return [one, other].map((text) => `…${short(text.slice(from), MAX_TEXT - 1)}`);
+}
+
+module.exports = { ComparisonReport, apart, ranges };

@@ -19,7 +19,7 @@ const { stringMatching } = part('patterns');
 const { passes, recordTests } = part('existing_tests');
 const { seededRandom } = part('random');
 const { kindOfDifference } = part('compare_outcomes');
-const { ranges } = part('compare_report');
+const { apart, ranges } = part('compare_report');
 const { copiesOf } = part('suite_copies');
 const { parts } = part('snippet_parts');
 const { snippetsOf } = part('compare_snippets');
@@ -314,4 +314,10 @@ test('arguments that change nothing are removed', () => {
   const simpler = [...new CallGenerator(seededRandom(1), {}, [target]).simplerCalls({ target, args: ["'a'", '{}'], steps: [] }, evaluate)];
   assert.deepEqual(simpler[0].args, ["'a'"]);
   assert.equal(simpler[0].sameResult, true);
+});
+
+test('long texts are shown where they differ', () => {
+  assert.deepEqual(apart('a', 'b'), ['a', 'b']);
+  const [before, after] = apart(`${'x'.repeat(500)}1`, `${'x'.repeat(500)}2`);
+  assert.deepEqual([before, after], [`…${'x'.repeat(40)}1`, `…${'x'.repeat(40)}2`]);
 });
