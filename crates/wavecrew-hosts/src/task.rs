@@ -102,7 +102,8 @@ impl RootKind {
         match self {
             Self::Project => &[".git", wavecrew_session::WORKFLOW_FOLDER],
             Self::Worktree => &[".git"],
-            Self::Session => &["worktrees", ".run"],
+            // What earlier turns left in `.run`, such as prompts and inboxes, goes.
+            Self::Session => &["worktrees"],
             Self::Inbox | Self::Private => &[],
         }
     }

@@ -3,9 +3,10 @@
 use super::scan::entry_of;
 use super::{Entry, HashCache, Snapshot};
 use crate::objects::ObjectReader;
+use rustix::fs::OFlags;
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use wavecrew_session::worker_file::remove_any;
@@ -15,8 +16,10 @@ use wavecrew_session::worker_file::remove_any;
 const PAST: Duration = Duration::from_secs(2);
 /// Larger files are treated as data, in which no path is replaced.
 pub(crate) const MAPPED_BYTES: u64 = 1 << 20;
+/// The mode of a file that is not executable.
+const PLAIN: u32 = 0o644;
 
-/// Writes a snapshot to `root`, which holds nothing else afterwards except `kept` names at its top.
+/// Writes a snapshot to `root`, which holds nothing else afterwards except the `kept` paths. Nobody else uses it meanwhile.
 pub fn write_snapshot(
     root: &Path,
     wanted: &Snapshot,
@@ -28,11 +31,50 @@ pub fn write_snapshot(
     remove_surplus(root, "", wanted, kept)?;
     for (name, entry) in &wanted.0 {
         let path = root.join(name);
-        if entry_of(&path, hashes).ok().flatten().as_ref() != Some(entry) {
+        if entry_of(&path, hashes).ok().flatten().as_ref() != Some(entry)
+            && !rewrite(&path, entry, objects, hashes)?
+        {
             write_entry(&path, entry, objects, hashes)?;
         }
     }
     Ok(())
+}
+
+/// Writes a small file in place, because mounts of a sandbox stay with the file. Returns whether this was possible.
+fn rewrite(
+    path: &Path,
+    entry: &Entry,
+    objects: &dyn ObjectReader,
+    hashes: &mut HashCache,
+) -> io::Result<bool> {
+    let Entry::File {
+        id,
+        executable: false,
+        size: 0..=MAPPED_BYTES,
+    } = entry
+    else {
+        return Ok(false);
+    };
+    let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = OpenOptions::new()
+        .write(true)
+        .custom_flags(flags(safe))
+        .open(path);
+    let Ok(mut file) = opened else { return Ok(false) };
+    let found = file.metadata()?;
+    // A second name may be that of a file outside.
+    if !found.is_file() || found.nlink() != 1 || found.mode() & 0o7777 != PLAIN {
+        return Ok(false);
+    }
+    file.set_len(0)?;
+    objects.copy_to(id, &mut file)?;
+    set_past(&file)?;
+    hashes.note(path, id);
+    Ok(true)
+}
+
+fn flags(flags: OFlags) -> i32 {
+    i32::try_from(flags.bits()).unwrap_or(0)
 }
 
 /// Writes one entry and replaces whatever has its name.
@@ -57,7 +99,7 @@ pub(super) fn write_entry(
             if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
                 remove_any(path);
             }
-            let mode = if *executable { 0o755 } else { 0o644 };
+            let mode = if *executable { 0o755 } else { PLAIN };
             let folder = path.parent().unwrap_or(path);
             let mut draft = tempfile::Builder::new()
                 .prefix(".wavecrew-")
@@ -79,7 +121,7 @@ pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .append(true)
         .create(true)
         .mode(0o644)
-        .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
+        .custom_flags(flags(OFlags::NOFOLLOW))
         .open(path)?;
     file.write_all(bytes)
 }
@@ -103,7 +145,7 @@ fn remove_surplus(root: &Path, folder: &str, wanted: &Snapshot, kept: &[&str]) -
             }
         });
         match path {
-            Some(path) if folder.is_empty() && kept.contains(&path.as_str()) => {}
+            Some(path) if kept.contains(&path.as_str()) => {}
             Some(path) => match wanted.0.get(&path) {
                 Some(Entry::Folder) if entry.file_type()?.is_dir() => {
                     remove_surplus(root, &path, wanted, kept)?;

@@ -5,7 +5,7 @@ use super::host_files::{HostFiles, fetch};
 use super::repository::{prepare_repository, repository};
 use super::slot::Slot;
 use super::turn::HostContext;
-use crate::files::{Snapshot, write_snapshot};
+use crate::files::{Entry, Snapshot, write_snapshot};
 use crate::git::GitState;
 use crate::objects::{AtHand, StoreError};
 use crate::path_map::PathMap;
@@ -13,11 +13,12 @@ use crate::task::{Details, Root, RootKind};
 use bytes::Bytes;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wavecrew_remote::names::token;
-use wavecrew_session::SessionDir;
-use wavecrew_session::worker_file::remove_any;
+use wavecrew_session::worker_file::{Found, open_change, remove_any};
+use wavecrew_session::{SessionDir, SessionPaths};
 
 /// A turn's folders, ready for its process.
 #[derive(Debug)]
@@ -97,10 +98,12 @@ impl Mirror {
             None => None,
         };
         fs::create_dir_all(&project)?;
+        let inbox = details.roots.iter().find(|root| root.kind == RootKind::Inbox);
+        let inbox = inbox.map(|root| map.path(&root.path)).unwrap_or_default();
         let mut before = Vec::new();
         for (root, snapshot) in details.roots.iter().zip(snapshots) {
             let path = map.path(&root.path);
-            let wanted = if root.kind.has_paths() {
+            let mut wanted = if root.kind.has_paths() {
                 slot.with_paths(&snapshot, &map, &mut at_hand)?
             } else {
                 Snapshot::clone(&snapshot)
@@ -109,10 +112,17 @@ impl Mirror {
             let own: Vec<String> = if keeps_own { names_in(&path) } else { Vec::new() };
             let mut kept = root.kind.kept().to_vec();
             kept.extend(own.iter().map(String::as_str));
-            if root.kind == RootKind::Session {
-                // Left from earlier turns: prompts, inboxes.
-                remove_any(&path.join(".run"));
-            }
+            let emptied = match root.kind {
+                RootKind::Session => empty_folders(&path, &inbox, &wanted),
+                RootKind::Inbox => {
+                    wanted
+                        .0
+                        .extend(own_folder(details, root).map(|name| (name, Entry::Folder)));
+                    Vec::new()
+                }
+                RootKind::Project | RootKind::Worktree | RootKind::Private => Vec::new(),
+            };
+            kept.extend(emptied.iter().map(String::as_str));
             write_snapshot(&path, &wanted, &kept, &at_hand, &mut hashes)?;
             before.push((root.clone(), wanted));
         }
@@ -131,6 +141,51 @@ impl Mirror {
             git,
         })
     }
+}
+
+/// Removes what earlier turns left in the folders of `.run`, except in the worker's inbox, which is written later. Mounts of the
+/// sandbox stay with the folders and with the files for prompts, so these stay themselves, empty. Returns what stays.
+fn empty_folders(session: &Path, inbox: &Path, wanted: &Snapshot) -> Vec<String> {
+    let paths = SessionPaths::relative();
+    let (run, prompts) = (paths.run_folder(), paths.scratch_folder());
+    let mut stays = Vec::new();
+    let entries = |folder: &Path| fs::read_dir(session.join(folder)).into_iter().flatten().flatten();
+    for folder in entries(&run) {
+        if !folder.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let name = run.join(folder.file_name());
+        if folder.path() != inbox {
+            for entry in entries(&name) {
+                let path = name.join(entry.file_name());
+                if name == prompts && empty_file(&entry.path()) {
+                    stays.push(path);
+                } else {
+                    remove_any(&entry.path());
+                }
+            }
+        }
+        stays.push(name);
+    }
+    let names = stays
+        .into_iter()
+        .filter_map(|path| path.to_str().map(str::to_owned));
+    names.filter(|name| !wanted.0.contains_key(name)).collect()
+}
+
+/// Whether it is a regular file, which is empty now.
+fn empty_file(path: &Path) -> bool {
+    let found = open_change(path).ok().and_then(Found::regular);
+    found.is_some_and(|file| {
+        let alone = file.metadata().is_ok_and(|found| found.nlink() == 1);
+        alone && file.set_len(0).is_ok()
+    })
+}
+
+/// The folder with files for the worker's agent, if it is in its inbox. It is no change that the worker made.
+fn own_folder(details: &Details, inbox: &Root) -> Option<String> {
+    let name = details.facts.private.strip_prefix(&inbox.path).ok()?.to_str()?;
+    (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
 }
 
 /// A slot mirrors one session at a time.

@@ -37,15 +37,28 @@ impl RunningTurn<'_> {
             SandboxMode::Off => Support::default(),
             SandboxMode::Auto | SandboxMode::Require => self.context.support,
         };
-        let private = [mirror.map.path(&facts.private)];
-        let mut sandbox = Sandbox::new(settings, support, &mirror.session, &mirror.project, &private);
+        let session = mirror.session.path().to_owned();
+        let sandbox_of = (settings.clone(), session, mirror.project.clone());
+        let slot_temp = self.context.temp.join(self.slot.number.to_string());
+        let sandbox = self.slot.take_sandbox(&sandbox_of);
+        let mut sandbox = sandbox.unwrap_or_else(|| {
+            let _ = std::fs::create_dir_all(&slot_temp);
+            Sandbox::of_copy(
+                settings,
+                support,
+                &mirror.session,
+                &mirror.project,
+                Some(slot_temp.as_path()),
+            )
+        });
         if let Some(reason) = sandbox.refusal() {
             return Err(Failed::Spawn {
                 reason: format!("{reason} (on host {})", self.context.host),
                 temporary: false,
             });
         }
-        let here = sandbox.temp_folder(&facts.number.to_string());
+        let number = facts.number.to_string();
+        let here = sandbox.temp_folder(&number);
         let own_temp = match &here {
             Some(_) => None,
             None => Some(tempfile::tempdir().map_err(|error| spawn_error(&error))?),
@@ -123,7 +136,9 @@ impl RunningTurn<'_> {
                 *length = read;
             }
         }
-        drop(sandbox);
+        // Emptied now: it may be large.
+        let _ = sandbox.temp_folder(&number);
+        self.slot.keep_sandbox(sandbox_of, sandbox);
         self.bring_back(mirror, exit, leftovers, lengths).await
     }
 

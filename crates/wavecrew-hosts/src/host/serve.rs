@@ -28,7 +28,7 @@ use wavecrew_process::{GuardianEvent, ProcessError, check_open_files_limit};
 use wavecrew_remote::connect::{ConnectError, Connection, Link, connect};
 use wavecrew_remote::names::{Names, token};
 use wavecrew_remote::wire::{HostAnnouncement, Refusal, WIRE_VERSION};
-use wavecrew_run::sandbox::{SandboxSettings, program_rules};
+use wavecrew_run::sandbox::{SandboxSettings, make_temp_folder, program_rules};
 use wavecrew_session::random_name;
 
 const TICK: Duration = Duration::from_millis(250);
@@ -122,6 +122,11 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
     }
     let (guardian, guardian_events) = Guardian::start(command).await?;
     let contained = guardian.containment() != Containment::None;
+    let temp = make_temp_folder(&settings.state.join("temp"));
+    let temp = temp.ok_or_else(|| HostError::State {
+        path: std::env::temp_dir(),
+        source: io::Error::other("no folder can be created there"),
+    })?;
     let boot = random_name().map_err(|error| HostError::Store(error.to_string()))?[..12].to_owned();
     let context = Arc::new(HostContext {
         host: settings.name.clone(),
@@ -134,6 +139,7 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
         support,
         program: settings.program.clone(),
         redactor: Redactor::new(std::env::vars_os()),
+        temp: temp.path().to_owned(),
         next_key: AtomicU64::new(1),
         routes: Mutex::default(),
     });

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wavecrew_run::sandbox::{Sandbox, SandboxSettings};
 
 /// Files of a slot that are known to have no paths.
 const REMEMBERED: usize = 10_000;
@@ -21,7 +22,12 @@ pub(super) struct Slot {
     plain: Mutex<(PathMap, HashSet<ObjectId>)>,
     /// The index of each working tree as it was made last, and for which commit.
     indexes: Mutex<HashMap<PathBuf, (String, Version)>>,
+    /// The sandbox of the last turn: the next one of the same run uses its mounts and rules again.
+    sandbox: Mutex<Option<(SandboxOf, Sandbox)>>,
 }
+
+/// What a sandbox is for: its settings, the session, and the project.
+pub(super) type SandboxOf = (SandboxSettings, PathBuf, PathBuf);
 
 impl Slot {
     pub fn new(number: u32) -> Self {
@@ -30,7 +36,22 @@ impl Slot {
             hashes: Mutex::default(),
             plain: Mutex::default(),
             indexes: Mutex::default(),
+            sandbox: Mutex::default(),
         }
+    }
+
+    /// The sandbox that the last turn left, if it was for the same.
+    pub fn take_sandbox(&self, wanted: &SandboxOf) -> Option<Sandbox> {
+        let (of, sandbox) = self.last_sandbox().take()?;
+        (of == *wanted).then_some(sandbox)
+    }
+
+    pub fn keep_sandbox(&self, of: SandboxOf, sandbox: Sandbox) {
+        *self.last_sandbox() = Some((of, sandbox));
+    }
+
+    fn last_sandbox(&self) -> MutexGuard<'_, Option<(SandboxOf, Sandbox)>> {
+        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the index of a working tree that of its commit, unless it is.

@@ -40,6 +40,8 @@ pub(super) struct HostContext {
     pub support: Support,
     pub program: PathBuf,
     pub redactor: Redactor,
+    /// The folder for the temporary folders of slots.
+    pub temp: PathBuf,
     pub next_key: AtomicU64,
     /// The channel for the events of each process.
     pub routes: Mutex<HashMap<u64, UnboundedSender<GuardianEvent>>>,

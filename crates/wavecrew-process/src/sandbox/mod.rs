@@ -42,6 +42,10 @@ pub struct Confinement {
     /// Inside of `hide`, but shown.
     pub show: Vec<PathBuf>,
     pub network: Network,
+    /// Processes with equal confinements share their mounts. This number tells those apart whose places were replaced in
+    /// between.
+    #[serde(default)]
+    pub edition: u64,
 }
 
 /// Which TCP connections a process may make and accept.

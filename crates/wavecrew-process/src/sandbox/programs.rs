@@ -95,6 +95,7 @@ impl ProgramRules {
             hide,
             show: Vec::new(),
             network: self.network.clone(),
+            edition: 0,
         })
     }
 }

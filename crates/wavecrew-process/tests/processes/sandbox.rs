@@ -27,6 +27,7 @@ fn confined(test: &TestCoordinator, support: Support, script: &str) -> Spawn {
         hide: vec![folder.join("hidden")],
         show: vec![folder.join("hidden/but/shown")],
         network: Network::Off,
+        edition: 0,
     }));
     spawn
 }

@@ -1,6 +1,7 @@
 //! The confinement of each worker: the [policy] applied to this machine, this session and the project's
 //! settings. Lists folders and creates the places that a worker gets. The guardian enforces it.
 
+mod identity;
 mod machine;
 pub mod policy;
 mod refusals;
@@ -13,21 +14,23 @@ pub(crate) use refusals::RefusalLines;
 pub use settings::{NetworkSetting, SandboxMode, SandboxSettings};
 pub use single_agent::{AgentSandbox, SingleAgent};
 pub use summary::summary;
+pub use temp::make_temp_folder;
 pub(crate) use temp::remove_left_temp_folder;
 
 use crate::agent_name::OFFLINE;
 use crate::place::WorkerFacts;
 use crate::worker::files::create_private_folder;
 use crate::worker::output::Output;
+use identity::Identity;
 use machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
 use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 use summary::refusal;
-use temp::make_temp_folder;
 use tempfile::TempDir;
 use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_core::event::Refusal;
@@ -37,7 +40,13 @@ use wavecrew_process::sandbox::{Confinement, Network, ProgramRules, Support};
 use wavecrew_session::worker_file::{open_own, remove_any};
 use wavecrew_session::{ProjectPaths, SessionDir};
 
+/// The number of the last confinement for a session whose files are replaced between workers.
+static LAST_EDITION: AtomicU64 = AtomicU64::new(0);
+/// So many workers' confinements are kept for later workers in such a session.
+const KEPT: usize = 64;
+
 /// Confines the workers of one session.
+#[derive(Debug)]
 pub struct Sandbox {
     settings: SandboxSettings,
     support: Support,
@@ -45,20 +54,32 @@ pub struct Sandbox {
     project: PathBuf,
     home: PathBuf,
     /// Parent of the workers' temporary folders.
-    temp: Option<TempDir>,
+    temp: Option<PathBuf>,
+    /// The same, if it is removed with the run.
+    own_temp: Option<TempDir>,
+    /// Whether files of the session may be replaced between two workers.
+    files_change: bool,
     /// Where settings files of all workers are, tokens included.
     private: Vec<PathBuf>,
     /// What the workers of an agent may read, and the modification times of the folders that this was listed
     /// from.
     readable: HashMap<String, (Changed, Vec<PathBuf>)>,
     /// The latest confinement for each attempt's number.
-    made: HashMap<u32, (MadeFor, Arc<Confinement>)>,
+    made: HashMap<u32, Made>,
     /// Folders that were created for workers to write in. Empty ones are removed.
     created: Vec<PathBuf>,
 }
 
+#[derive(Debug)]
+struct Made {
+    made_for: MadeFor,
+    confinement: Arc<Confinement>,
+    /// Of the places that mounts were made for, if they may be replaced.
+    identity: Option<Identity>,
+}
+
 /// What a confinement depends on. Workers of one slot usually have equal keys and share a confinement.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 struct MadeFor {
     agent: String,
     role: String,
@@ -96,17 +117,37 @@ impl Sandbox {
         project: &Path,
         private: &[PathBuf],
     ) -> Self {
-        let temp = support.any().then(|| make_temp_folder(session)).flatten();
+        let own_temp = (support.any()).then(|| make_temp_folder(&session.temp_note()));
+        let own_temp = own_temp.flatten();
         if support.any() {
             let _ = fs::create_dir_all(session.worker_questions_folder());
         }
+        let temp = own_temp.as_ref().map(TempDir::path);
+        let mut sandbox = Self::of_copy(settings, support, session, project, temp);
+        sandbox.own_temp = own_temp;
+        sandbox.files_change = false;
+        sandbox.private = private.to_vec();
+        sandbox
+    }
+
+    /// Confines the workers in a copy of a session, one after the other. Files of the copy may be replaced in between, and are
+    /// no secret to its worker. `temp` is a folder for their temporary folders.
+    pub fn of_copy(
+        settings: SandboxSettings,
+        support: Support,
+        session: &SessionDir,
+        project: &Path,
+        temp: Option<&Path>,
+    ) -> Self {
         Self {
             support,
             session: session.clone(),
             project: real(project),
             home: home(),
-            temp,
-            private: private.to_vec(),
+            temp: temp.filter(|_| support.any()).map(Path::to_owned),
+            own_temp: None,
+            files_change: true,
+            private: Vec::new(),
             readable: HashMap::new(),
             made: HashMap::new(),
             created: Vec::new(),
@@ -136,7 +177,7 @@ impl Sandbox {
     /// Whether the worker with this number can change a file.
     pub fn can_change(&self, number: u32, path: &Path) -> bool {
         let made = self.made.get(&number).filter(|_| self.is_on());
-        made.is_none_or(|(_, made)| made.may_write(path))
+        made.is_none_or(|made| made.confinement.may_write(path))
     }
 
     /// Whether there may be workers that can change the files of the session.
@@ -153,10 +194,10 @@ impl Sandbox {
 
     /// The temporary folder of this name, empty.
     pub fn temp_folder(&self, name: &str) -> Option<PathBuf> {
-        let folder = self.temp.as_ref()?.path().join(name);
-        if fs::create_dir(&folder).is_err() {
-            let left = fs::read_dir(&folder).into_iter().flatten().flatten();
-            left.for_each(|entry| remove_any(&entry.path()));
+        let folder = self.temp.as_ref()?.join(name);
+        match fs::read_dir(&folder) {
+            Ok(left) => left.flatten().for_each(|entry| remove_any(&entry.path())),
+            Err(_) => drop(fs::create_dir(&folder)),
         }
         Some(folder)
     }
@@ -168,14 +209,16 @@ impl Sandbox {
             let _ = fs::remove_dir(folder);
         }
         // A folder that cannot be removed does no harm.
-        drop(self.temp.take());
+        drop(self.own_temp.take());
         let _ = fs::remove_file(self.session.temp_note());
     }
 
     /// What the worker with this number was refused, according to its output.
     pub fn refusals(&self, output: &Output, number: u32, folder: &Path) -> Vec<Refusal> {
         let made = self.made.get(&number);
-        made.map_or_else(Vec::new, |(_, made)| output.refusals(made, folder, &self.home))
+        made.map_or_else(Vec::new, |made| {
+            output.refusals(&made.confinement, folder, &self.home)
+        })
     }
 
     /// The confinement of a command that checks a worker's folder; `None` if there is none.
@@ -204,19 +247,36 @@ impl Sandbox {
                 Access::ReadOnly | Access::Source => None,
             },
         };
-        if let Some((known, made)) = self.made.get(&worker.number)
-            && *known == made_for
+        if let Some(known) = self.made.get(&worker.number)
+            && known.made_for == made_for
+            && (!self.files_change || Self::is_unchanged(known))
         {
-            return Some(Arc::clone(made));
+            return Some(Arc::clone(&known.confinement));
         }
-        let made = Arc::new(self.make(worker, made_for.changed)?);
-        let made = match self.made.remove(&worker.number) {
+        let mut made = self.make(worker, made_for.changed)?;
+        if self.files_change {
+            made.edition = LAST_EDITION.fetch_add(1, Ordering::Relaxed) + 1;
+        }
+        let confinement = match self.made.remove(&worker.number) {
             // The guardian already has its rules.
-            Some((_, same)) if *same == *made => same,
-            Some(_) | None => made,
+            Some(same) if *same.confinement == made => same.confinement,
+            Some(_) | None => Arc::new(made),
         };
-        self.made.insert(worker.number, (made_for, Arc::clone(&made)));
-        Some(made)
+        let made = Made {
+            made_for,
+            identity: self.files_change.then(|| Identity::of(&confinement)).flatten(),
+            confinement: Arc::clone(&confinement),
+        };
+        if self.made.len() >= KEPT && self.files_change {
+            self.made.clear();
+        }
+        self.made.insert(worker.number, made);
+        Some(confinement)
+    }
+
+    /// Whether the mounts of a confinement are of the files that are there now.
+    fn is_unchanged(made: &Made) -> bool {
+        made.identity.is_some() && made.identity == Identity::of(&made.confinement)
     }
 
     /// Mounts hide other sessions and what is private in this one. Without them, readable places have to be listed one by
@@ -233,7 +293,10 @@ impl Sandbox {
         let own = agent_cli(worker.agent);
         let state = own.map(|cli| state_folders(&self.home, cli)).unwrap_or_default();
         create_state_folders(&state);
-        let temp = self.temp.as_ref()?.path().join(worker.number.to_string());
+        if self.files_change {
+            let _ = fs::create_dir_all(self.session.worker_questions_folder());
+        }
+        let temp = self.temp.as_ref()?.join(worker.number.to_string());
         let read = self.readable_by(worker, own, changed);
         self.create_role_folder(worker);
         // Mounts are made for what exists, and are kept for later workers with this number.
@@ -275,6 +338,7 @@ impl Sandbox {
             hide,
             show,
             network: self.network(worker),
+            edition: 0,
         })
     }
 

@@ -108,6 +108,7 @@ impl AgentSandbox {
             hide,
             show: Vec::new(),
             network: self.settings.ports_of(self.settings.network),
+            edition: 0,
         }))
     }
 }

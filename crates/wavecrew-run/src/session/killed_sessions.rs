@@ -48,6 +48,6 @@ fn sweep(dir: &SessionDir, holder: &Holder) {
     // Files that cannot be removed do no harm.
     let _ = dir.sweep();
     let _ = fs::remove_dir_all(dir.scratch_folder());
-    remove_left_temp_folder(dir);
+    remove_left_temp_folder(&dir.temp_note());
     AgentFiles::of_session(dir).remove();
 }

@@ -31,6 +31,10 @@ impl AppendedFiles {
     /// Cleans what was appended since the last call.
     pub fn clean(&mut self, redactor: &Redactor) {
         for (path, clean) in &mut self.files {
+            // After most workers, nothing was appended.
+            if path.symlink_metadata().is_ok_and(|found| found.len() == *clean) {
+                continue;
+            }
             // A file that cannot be opened or written is not shown raw either, because readers clean the text
             // again.
             if let Some(file) = open_change(path).ok().and_then(Found::regular) {

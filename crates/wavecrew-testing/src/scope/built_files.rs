@@ -1,13 +1,20 @@
 //! A package from a registry may have only built files: then the files that `package.json` names count as its
 //! source.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 use wavecrew_measure::detect::{Framework, Language, project_of};
 
-/// The JavaScript files that `package.json` names as the package's entries, relative to the project.
+/// As many files as a package of built files can have in scope.
+const MOST_FILES: usize = 300;
+/// What comes before the path of an imported file.
+static IMPORT_WORDS: [&str; 3] = ["from", "import", "require"];
+
+/// The JavaScript files that `package.json` names as the package's entries, and those of the package that they import,
+/// relative to the project.
 pub(super) fn entries(project: &Path) -> Vec<PathBuf> {
     let Ok(text) = fs::read_to_string(project.join("package.json")) else {
         return Vec::new();
@@ -27,7 +34,67 @@ pub(super) fn entries(project: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort_by_key(|path| (path.with_extension(""), module_system(project, path)));
     found.dedup();
-    one_of_each_name(found)
+    with_imports(project, one_of_each_name(found))
+}
+
+fn with_imports(project: &Path, entries: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = entries.iter().cloned().collect();
+    let is_folder = |entry: &&PathBuf| entry.components().count() > 1;
+    let built: BTreeSet<PathBuf> = entries
+        .iter()
+        .filter(is_folder)
+        .map(|entry| first(entry))
+        .collect();
+    let mut open = entries;
+    while let Some(file) = open.pop() {
+        let text = fs::read_to_string(project.join(&file)).unwrap_or_default();
+        let folder = file.parent().unwrap_or(Path::new(""));
+        for import in relative_imports(&text) {
+            let Some(path) = imported_file(project, folder, import) else {
+                continue;
+            };
+            // What else they import may be vendored or generated.
+            if found.len() < MOST_FILES && built.contains(&first(&path)) && found.insert(path.clone()) {
+                open.push(path);
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn first(path: &Path) -> PathBuf {
+    path.components().take(1).collect()
+}
+
+/// The paths in `import`, `export` and `require` that start with a dot.
+fn relative_imports(text: &str) -> impl Iterator<Item = &str> {
+    let after = IMPORT_WORDS.iter().flat_map(move |word| {
+        text.match_indices(word)
+            .map(move |(at, _)| &text[at + word.len()..])
+    });
+    after.filter_map(|rest| {
+        let rest = rest.trim_start_matches([' ', '(']);
+        let quote = rest.chars().next().filter(|first| ['\'', '"'].contains(first))?;
+        let (path, _) = rest[1..].split_once(quote)?;
+        path.starts_with('.').then_some(path)
+    })
+}
+
+fn imported_file(project: &Path, folder: &Path, import: &str) -> Option<PathBuf> {
+    let mut path = folder.to_owned();
+    for part in Path::new(import).components() {
+        match part {
+            Component::Normal(name) => path.push(name),
+            Component::ParentDir if path.pop() => {}
+            Component::CurDir => {}
+            _ => return None,
+        }
+    }
+    let with_ending = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    ["", ".js", ".mjs", ".cjs", "/index.js"]
+        .map(with_ending)
+        .into_iter()
+        .find(|file| Language::of(file).is_some() && project.join(file).is_file())
 }
 
 /// The preferred of several module systems comes first: vitest measures no coverage of `.cjs`, jest loads no `.mjs`.

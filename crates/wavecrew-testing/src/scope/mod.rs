@@ -81,9 +81,11 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
         files.sort();
         files.dedup();
         let mut why = why;
-        if files.is_empty() && named.is_empty() {
-            files = built_files::entries(project);
-            if !files.is_empty() {
+        if named.is_empty() {
+            let built = built_files::entries(project);
+            // Files beside the built ones that are entries themselves only pass these on.
+            if built.len() > files.len() && files.iter().all(|file| built.contains(file)) {
+                files = built;
                 why = "it has built files only, so those that package.json names are tested";
             }
         }

@@ -146,12 +146,34 @@ fn a_package_of_built_files_is_tested_through_its_entries() {
         "dist/index.d.ts",
         "dist/inner.js",
     ]);
-    let package = r#"{"main": "./dist/index.cjs", "exports": {".": {"types": "./dist/index.d.ts", "import": "./dist/index.mjs"},
+    let package = r#"{"devDependencies": {"vitest": "4"}, "main": "./dist/index.cjs", "exports": {".": {"types": "./dist/index.d.ts", "import": "./dist/index.mjs"},
         "./package.json": "./package.json", "./gone": "./dist/gone.js", "./up": "../up.js"}}"#;
     lab.write("package.json", package);
     let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
-    assert_eq!(found.files, [PathBuf::from("dist/index.cjs")]);
+    assert_eq!(found.files, [PathBuf::from("dist/index.mjs")]);
     assert!(found.how.contains("built files only"), "{}", found.how);
+
+    lab.write(
+        "dist/index.mjs",
+        "import{a}from\"./inner.js\"\nexport * from './parts';\nimport '../vendor/b.js'\nimport fs from 'fs'\n",
+    );
+    lab.write("dist/parts/index.js", "require('./gone')\n");
+    lab.write("vendor/b.js", "");
+    let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
+    assert_eq!(
+        found.files,
+        ["dist/index.mjs", "dist/inner.js", "dist/parts/index.js"].map(PathBuf::from),
+        "with what they import"
+    );
+    let jest = package.replace("vitest", "jest");
+    lab.write("package.json", &jest);
+    let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
+    assert_eq!(found.files, [PathBuf::from("dist/index.cjs")]);
+    let shim = r#"{"main": "./dist/index.mjs", "exports": {"./browser": "./browser.js"}}"#;
+    lab.write("package.json", shim);
+    lab.write("browser.js", "export * from './dist/inner.js'\n");
+    let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
+    assert_eq!(found.files.len(), 4, "{:?}", found.files);
 
     lab.write("src/index.js", "export const a = 1\n");
     let found = find(&lab.path(), &ScopeRequest::default()).unwrap();

@@ -5,7 +5,7 @@ from wavecrew_testgen import annotations
 from wavecrew_testgen.targets import Parameter, Target
 from wavecrew_testgen.cases import Case
 from wavecrew_testgen.defects import plausible
-from wavecrew_testgen.expected_errors import may_take_long
+from wavecrew_testgen.expected_errors import lacks_key, may_take_long
 from wavecrew_testgen.argument_checks import is_raised_by, lines_at
 from wavecrew_testgen.type_hints import kind_of_annotation, source_fits
 
@@ -171,3 +171,13 @@ def test_a_container_for_a_parameter_of_unknown_kind_is_no_evidence(generate, pa
         "def skip(%s, at):\n    while True:\n        part = text[at:at + 1]\n        if part == '\\n' or part == '':\n            return at\n        at += 1\n" % parameter,
         budget=2.0)
     assert len([found for found in outcome["defects"] if found["kind"] == "does not end"]) == defects
+
+
+def test_a_key_that_a_dictionary_of_the_caller_lacks_is_not_tested(generate):
+    _, text = generate(
+        "from typing import Any, Dict\n\n\ndef heading(token: Dict[str, Any]) -> str:\n"
+        "    return '#' * token['level'] + ' ' + token['text']\n\n\ndef level(token: Dict[str, Any]) -> int:\n    return token.get('level', 1)\n")
+    assert "test_level" in text and "KeyError" not in text
+    assert not lacks_key(Case("price", [(None, "'x'")]), "'x'")
+    assert lacks_key(Case("heading", [(None, "{'a': 1}")]), "'level'")
+    assert not lacks_key(Case("price", [(None, "{}"), (None, "'x'")]), "'x'")

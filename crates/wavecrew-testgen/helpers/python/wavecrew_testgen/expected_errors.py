@@ -26,8 +26,8 @@ def is_expected_error(case, error, documentation):
     if name == "KeyError":
         # Also a key that the code made from an argument, such as `text.upper()`.
         key = message.strip("'\"").lower()
-        if any(isinstance(value, dict) and message not in map(repr, value) for value in values):
-            return True  # a dictionary of the caller that lacks it
+        if lacks_key(case, message):
+            return True
         return any(repr(value) == message or isinstance(value, str) and key and key in value.lower() for value in values)
     if name == "ZeroDivisionError":
         return any(is_number(value) and value == 0 for value in values)
@@ -41,6 +41,12 @@ def is_expected_error(case, error, documentation):
     if name == "RecursionError":
         return any(size(value) > SMALL for value in values)
     return False
+
+
+def lacks_key(case, key):
+    """Whether a dictionary among the arguments lacks a key that no argument names, so that the code asks for it."""
+    values = [value for source in sources(case) for value in _values_of(source)]
+    return any(isinstance(value, dict) for value in values) and not any(repr(value) == key for value in values)
 
 
 def _values_of(source):

@@ -3,6 +3,7 @@ import heapq
 import itertools
 import re
 
+from . import expected_errors
 from .module_mutants import run_module_mutants
 from .mutants import Applied, find_mutants
 from .simplify import shorter_cases, simpler_cases
@@ -63,9 +64,11 @@ def is_unintended_error(outcome):
     return outcome.how == "raises" and not outcome.explicit
 
 
-def is_misuse(outcome):
-    """An error that only says that the arguments are of the wrong type: nobody relies on it."""
-    return is_unintended_error(outcome) and outcome.error is not None and outcome.error[0] in MISUSE
+def is_misuse(case, outcome):
+    """An error that only says that the arguments are of the wrong type or lack a key: nobody relies on it."""
+    if not is_unintended_error(outcome) or outcome.error is None:
+        return False
+    return outcome.error[0] in MISUSE or outcome.error[0] == "KeyError" and expected_errors.lacks_key(case, outcome.error[1])
 
 
 def _cover_greedily(pool, left, missing, kept):
@@ -163,7 +166,7 @@ class Selection:
         outcome = self.search.pool[case]
         if self.search.targets[case.target].how == "class" and outcome.how == "returns" and all(fact[1] == "type" for fact in outcome.facts):
             return True  # a class always makes objects of its own
-        return is_misuse(outcome) or is_private(case) and (outcome.odd or is_unintended_error(outcome))
+        return is_misuse(case, outcome) or is_private(case) and (outcome.odd or is_unintended_error(outcome))
 
     def _simplify_kept(self):
         """Simplifies the kept cases, as long as each still reaches what only it reaches."""
@@ -198,6 +201,7 @@ class Selection:
                 self.report.record_call(smaller)
                 outcome = self.runner.run(smaller)
                 same_way = outcome.how == pool[case].how and is_unintended_error(outcome) == is_unintended_error(pool[case])
+                same_way = same_way and not is_misuse(smaller, outcome)
                 if same_way and enough(smaller, outcome) and self.runner.run(smaller, traced=False).same(outcome):
                     pool.setdefault(smaller, self.search.rate(smaller, outcome))
                     case, changed = smaller, True
