@@ -186,7 +186,9 @@ def run_python_tests(folder, chosen, python):
     report = folder.parent / f"{folder.name}-junit.xml"
     report.unlink(missing_ok=True)
     tests = chosen or sorted(str(inner) for inner in files(folder) if is_test(inner) and re.match(r"test.*\.py$|.*_tests?\.py$", inner.name))
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={report}", *tests]
+    # A file that cannot be loaded with the older source must not hide the tests of others.
+    options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors", f"--junitxml={report}"]
+    command = [python, "-m", "pytest", *options, *tests]
     try:
         subprocess.run(command, cwd=folder, env=environment_of(folder), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LONGEST_TEST_RUN)
     except subprocess.TimeoutExpired:
