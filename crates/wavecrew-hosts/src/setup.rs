@@ -1,11 +1,11 @@
 //! The streams and buckets of a project, which the first coordinator or host creates.
 
 use crate::objects::MAX_AGE;
+use async_nats::jetstream::kv;
 use async_nats::jetstream::kv::Store;
 use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy};
-use async_nats::jetstream::{self, kv};
 use std::time::Duration;
-use wavecrew_remote::connect::{ConnectError, Connection};
+use wavecrew_remote::connect::{ConnectError, Connection, make_bucket, make_stream};
 use wavecrew_remote::names::Names;
 
 /// How long messages and leases are kept.
@@ -25,7 +25,6 @@ pub struct Buckets {
 /// Opens streams and buckets, and creates missing ones. Existing ones are not changed, because an
 /// administrator may have set limits.
 pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buckets, ConnectError> {
-    let context = &connection.jetstream;
     let replicas = connection.replicas();
     let base = stream::Config {
         num_replicas: replicas,
@@ -64,7 +63,7 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
             },
             ..base.clone()
         };
-        make_stream(context, config).await?;
+        make_stream(connection, config).await?;
     }
     let bucket = |bucket: String, max_age| kv::Config {
         bucket,
@@ -74,36 +73,7 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
         ..kv::Config::default()
     };
     Ok(Buckets {
-        hosts: make_bucket(context, bucket(names.host_bucket(), HOSTS_KEPT)).await?,
-        leases: make_bucket(context, bucket(names.lease_bucket(), KEPT)).await?,
+        hosts: make_bucket(connection, bucket(names.host_bucket(), HOSTS_KEPT)).await?,
+        leases: make_bucket(connection, bucket(names.lease_bucket(), KEPT)).await?,
     })
-}
-
-async fn make_stream(context: &jetstream::Context, config: stream::Config) -> Result<(), ConnectError> {
-    if context.get_stream(&config.name).await.is_ok() {
-        return Ok(());
-    }
-    let name = config.name.clone();
-    match context.get_or_create_stream(config).await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(ConnectError::from_create_stream(&name, &error)),
-    }
-}
-
-async fn make_bucket(context: &jetstream::Context, config: kv::Config) -> Result<Store, ConnectError> {
-    if let Ok(store) = context.get_key_value(&config.bucket).await {
-        return Ok(store);
-    }
-    let (name, what) = (
-        config.bucket.clone(),
-        format!("create the bucket {}", config.bucket),
-    );
-    match context.create_key_value(config).await {
-        Ok(store) => Ok(store),
-        // Another process created it at the same time.
-        Err(error) => match context.get_key_value(name).await {
-            Ok(store) => Ok(store),
-            Err(_) => Err(ConnectError::from_source(&what, &error)),
-        },
-    }
 }

@@ -104,7 +104,7 @@ impl ConnectError {
     }
 
     /// A stream could not be created.
-    pub fn from_create_stream(name: &str, error: &CreateStreamError) -> Self {
+    pub(super) fn from_create_stream(name: &str, error: &CreateStreamError) -> Self {
         let what = format!("create the stream {name}");
         match error.kind() {
             CreateStreamErrorKind::JetStream(answer) => Self::from_jetstream(&what, &answer),

@@ -2,6 +2,7 @@
 //! connected, the client reconnects by itself for as long as it lives.
 
 mod error;
+mod storage;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 pub use error::ConnectError;
+pub use storage::{make_bucket, make_stream};
 
 /// A server that answers at all answers within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ use async_nats::jetstream::{self, kv, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::connect::{ConnectError, Connection, ConnectionSettings, connect};
+use crate::connect::{ConnectError, Connection, ConnectionSettings, connect, make_bucket, make_stream};
 use crate::names::Names;
 use files::Files;
 use journal::JournalStream;
@@ -359,20 +359,16 @@ async fn acquire(
     }
 }
 
-/// Makes what is missing. What exists stays as it is: an administrator may have set limits.
+/// Makes what is missing.
 async fn open_storage(connection: &Connection, names: &Names) -> Result<kv::Store, ConnectError> {
-    let context = &connection.jetstream;
     let num_replicas = connection.replicas();
     let streams = [
         (names.journal_stream(), names.all_journals(), -1),
         (names.session_stream(), names.all_session_files(), 1),
     ];
     for (name, subject, max_messages_per_subject) in streams {
-        if context.get_stream(&name).await.is_ok() {
-            continue;
-        }
         let config = stream::Config {
-            name: name.clone(),
+            name,
             subjects: vec![subject],
             max_messages_per_subject,
             num_replicas,
@@ -384,27 +380,14 @@ async fn open_storage(connection: &Connection, names: &Names) -> Result<kv::Stor
             },
             ..stream::Config::default()
         };
-        if let Err(error) = context.get_or_create_stream(config).await {
-            return Err(ConnectError::from_create_stream(&name, &error));
-        }
+        make_stream(connection, config).await?;
     }
-    let bucket = names.coordinator_bucket();
-    if let Ok(store) = context.get_key_value(&bucket).await {
-        return Ok(store);
-    }
-    let config = kv::Config {
-        bucket: bucket.clone(),
+    let bucket = kv::Config {
+        bucket: names.coordinator_bucket(),
         num_replicas,
         ..kv::Config::default()
     };
-    match context.create_key_value(config).await {
-        Ok(store) => Ok(store),
-        // Somebody else made it at the same time.
-        Err(error) => context
-            .get_key_value(&bucket)
-            .await
-            .map_err(|_| ConnectError::from_source(&format!("create the bucket {bucket}"), &error)),
-    }
+    make_bucket(connection, bucket).await
 }
 
 async fn open_stream(connection: &Connection, name: String) -> Result<stream::Stream, ConnectError> {
