@@ -338,8 +338,9 @@ fn same_result(tasks: &[PlanTask]) -> Option<Problem> {
     Some(Problem::new(Rule::Similar, text))
 }
 
-/// A task that names another task, and nothing else that would have to be done.
+/// A task that names another task or steps of the way of working, and nothing else that would have to be done.
 fn only_refers(task: &PlanTask, tasks: &[PlanTask]) -> Option<Problem> {
+    const WORKING: &str = " commit push merge branch pull review editor overview ask open create ";
     const ENSURING: &str = " sure ensure make makes required verify verifies check checks review everything ";
     let names_other = tasks
         .iter()
@@ -350,10 +351,18 @@ fn only_refers(task: &PlanTask, tasks: &[PlanTask]) -> Option<Problem> {
         .filter(|word| !word.contains('/'))
         .collect();
     let rest = without_ids(&rest.join(" "));
-    (names_other && !rest.contains(['`', '(']) && particulars_without(&rest, ENSURING) == 0).then(|| {
-        let text = format!("the plan has a task that only refers to another one: {}", task.id);
-        Problem::new(Rule::Vague, text)
-    })
+    let is_prose = !rest.contains(['`', '(']);
+    let steps = words(&rest);
+    let steps = steps.iter().filter(|word| WORKING.contains(&format!(" {word} ")));
+    let text = if names_other && is_prose && particulars_without(&rest, ENSURING) == 0 {
+        "only refers to another one"
+    } else if steps.count() > 2 && is_prose && particulars_without(&rest, WORKING) == 0 {
+        "only has steps of the way of working"
+    } else {
+        return None;
+    };
+    let text = format!("the plan has a task that {text}: {}", task.id);
+    Some(Problem::new(Rule::Vague, text))
 }
 
 /// The problems of the tasks of a plan as a whole.
