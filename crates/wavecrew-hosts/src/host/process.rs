@@ -1,8 +1,10 @@
 //! The process of one turn: started in its copy of the folders, and followed to its end.
 
 use super::lease::LeaseNews;
+use super::mirror::Mirror;
 use super::output::CarriedStream;
 use super::relay::{self, Asked, Unanswered};
+use super::slot::SandboxOf;
 use super::turn::{Failed, RunningTurn, ToTurn, spawn_error};
 use crate::objects::ObjectReader;
 use crate::path_map::PathMap;
@@ -32,25 +34,7 @@ impl RunningTurn<'_> {
     pub(super) async fn run(&mut self) -> Result<String, Failed> {
         let mirror = self.mirror().await?;
         let facts = &self.details.facts;
-        let settings = self.details.sandbox.settings();
-        let support = match settings.mode {
-            SandboxMode::Off => Support::default(),
-            SandboxMode::Auto | SandboxMode::Require => self.context.support,
-        };
-        let session = mirror.session.path().to_owned();
-        let sandbox_of = (settings.clone(), session, mirror.project.clone());
-        let slot_temp = self.context.temp.join(self.slot.number.to_string());
-        let sandbox = self.slot.take_sandbox(&sandbox_of);
-        let mut sandbox = sandbox.unwrap_or_else(|| {
-            let _ = std::fs::create_dir_all(&slot_temp);
-            Sandbox::of_copy(
-                settings,
-                support,
-                &mirror.session,
-                &mirror.project,
-                Some(slot_temp.as_path()),
-            )
-        });
+        let (sandbox_of, mut sandbox) = self.sandbox(&mirror);
         if let Some(reason) = sandbox.refusal() {
             return Err(Failed::Spawn {
                 reason: format!("{reason} (on host {})", self.context.host),
@@ -140,6 +124,23 @@ impl RunningTurn<'_> {
         let _ = sandbox.temp_folder(&number);
         self.slot.keep_sandbox(sandbox_of, sandbox);
         self.bring_back(mirror, exit, leftovers, lengths).await
+    }
+
+    /// The sandbox of the slot's last turn if it fits, or else a new one.
+    fn sandbox(&self, mirror: &Mirror) -> (SandboxOf, Sandbox) {
+        let settings = self.details.sandbox.settings();
+        let support = match settings.mode {
+            SandboxMode::Off => Support::default(),
+            SandboxMode::Auto | SandboxMode::Require => self.context.support,
+        };
+        let (session, project) = (&mirror.session, &mirror.project);
+        let of = (settings.clone(), session.path().to_owned(), project.clone());
+        let sandbox = self.slot.take_sandbox(&of).unwrap_or_else(|| {
+            let temp = self.context.temp.join(self.slot.number.to_string());
+            let _ = std::fs::create_dir_all(&temp);
+            Sandbox::of_copy(settings, support, session, project, Some(temp.as_path()))
+        });
+        (of, sandbox)
     }
 
     fn routes(&self) -> std::sync::MutexGuard<'_, HashMap<u64, UnboundedSender<GuardianEvent>>> {

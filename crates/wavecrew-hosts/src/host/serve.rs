@@ -15,10 +15,11 @@ use async_nats::jetstream::consumer::pull;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
@@ -122,11 +123,7 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
     }
     let (guardian, guardian_events) = Guardian::start(command).await?;
     let contained = guardian.containment() != Containment::None;
-    let temp = make_temp_folder(&settings.state.join("temp"));
-    let temp = temp.ok_or_else(|| HostError::State {
-        path: std::env::temp_dir(),
-        source: io::Error::other("no folder can be created there"),
-    })?;
+    let temp = temp_folder(&settings.state)?;
     let boot = random_name().map_err(|error| HostError::Store(error.to_string()))?[..12].to_owned();
     let context = Arc::new(HostContext {
         host: settings.name.clone(),
@@ -187,6 +184,14 @@ pub async fn serve(settings: HostSettings, news: UnboundedSender<HostNews>) -> R
         context.guardian.shutdown().await;
     }
     served
+}
+
+/// The folder for the temporary folders of workers. It is removed with the host.
+fn temp_folder(state: &Path) -> Result<TempDir, HostError> {
+    make_temp_folder(&state.join("temp")).ok_or_else(|| HostError::State {
+        path: std::env::temp_dir(),
+        source: io::Error::other("no folder can be created there"),
+    })
 }
 
 /// Two hosts with the same name would receive each other's work.

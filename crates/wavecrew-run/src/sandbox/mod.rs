@@ -72,7 +72,7 @@ pub struct Sandbox {
 
 #[derive(Debug)]
 struct Made {
-    made_for: MadeFor,
+    key: MadeFor,
     confinement: Arc<Confinement>,
     /// Of the places that mounts were made for, if they may be replaced.
     identity: Option<Identity>,
@@ -248,7 +248,7 @@ impl Sandbox {
             },
         };
         if let Some(known) = self.made.get(&worker.number)
-            && known.made_for == made_for
+            && known.key == made_for
             && (!self.files_change || Self::is_unchanged(known))
         {
             return Some(Arc::clone(&known.confinement));
@@ -263,7 +263,7 @@ impl Sandbox {
             Some(_) | None => Arc::new(made),
         };
         let made = Made {
-            made_for,
+            key: made_for,
             identity: self.files_change.then(|| Identity::of(&confinement)).flatten(),
             confinement: Arc::clone(&confinement),
         };
