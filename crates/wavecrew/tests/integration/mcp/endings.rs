@@ -206,7 +206,7 @@ fn jobs_outlive_the_guardian_of_conversations() {
 #[test]
 fn a_comparison_that_nobody_waits_for_ends_and_removes_its_files() {
     for cancels in [true, false] {
-        let project = Sandbox::new();
+        let project = with_script("path\na\n", ECHO);
         let slow = "import time\nwhile time.process_time() < 60:\n    pass\n";
         for args in [
             &["init", "-q"][..],
