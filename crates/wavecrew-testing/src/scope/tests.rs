@@ -177,7 +177,11 @@ fn a_package_of_built_files_is_tested_through_its_entries() {
 
     lab.write("src/index.js", "export const a = 1\n");
     let found = find(&lab.path(), &ScopeRequest::default()).unwrap();
-    assert_eq!(found.files, [PathBuf::from("src/index.js")], "source comes first");
+    assert_eq!(
+        found.files,
+        ["browser.js", "src/index.js"].map(PathBuf::from),
+        "source comes first"
+    );
 }
 
 #[test]
