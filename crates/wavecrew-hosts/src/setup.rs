@@ -25,9 +25,7 @@ pub struct Buckets {
 /// Opens streams and buckets, and creates missing ones. Existing ones are not changed, because an
 /// administrator may have set limits.
 pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buckets, ConnectError> {
-    let replicas = connection.replicas();
     let base = stream::Config {
-        num_replicas: replicas,
         max_age: KEPT,
         duplicate_window: DUPLICATES,
         allow_direct: true,
@@ -69,7 +67,6 @@ pub async fn open_project(connection: &Connection, names: &Names) -> Result<Buck
         bucket,
         history: 1,
         max_age,
-        num_replicas: replicas,
         ..kv::Config::default()
     };
     Ok(Buckets {

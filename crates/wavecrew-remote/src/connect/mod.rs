@@ -190,19 +190,8 @@ pub struct Connection {
     pub client: Client,
     pub jetstream: jetstream::Context,
     pub link: watch::Receiver<Link>,
-}
-
-impl Connection {
-    /// How many copies of a stream to ask for: three in a cluster of three or more.
-    pub fn replicas(&self) -> usize {
-        let info = self.client.server_info();
-        // A node of a cluster lists all nodes, itself included.
-        if info.cluster.is_some() && info.connect_urls.len() >= 3 {
-            3
-        } else {
-            1
-        }
-    }
+    /// A cluster may elect a leader, and answers nothing meanwhile.
+    in_cluster: bool,
 }
 
 /// Connects, and makes sure that the server has JetStream. The server shows `name` for this connection.
@@ -227,8 +216,9 @@ pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connec
         .timeout(REQUEST_TIMEOUT)
         .ack_timeout(CONFIRMED_WITHIN)
         .build(client.clone());
-    // The account has no permission for `$JS.API.INFO`. It needs only its streams.
-    if let Err(error) = jetstream.query_account().await {
+    let in_cluster = client.server_info().cluster.is_some();
+    let mut tries = 1;
+    while let Err(error) = jetstream.query_account().await {
         match error.kind() {
             AccountErrorKind::JetStreamUnavailable => {
                 return Err(ConnectError::NoJetStream(settings.shown()));
@@ -236,6 +226,7 @@ pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connec
             AccountErrorKind::JetStream(ref inner) if error::is_jetstream_off(inner) => {
                 return Err(ConnectError::NoJetStream(settings.shown()));
             }
+            AccountErrorKind::TimedOut if in_cluster && tries < storage::TRIES => tries += 1,
             AccountErrorKind::TimedOut => return Err(ConnectError::NotReady(settings.shown())),
             AccountErrorKind::JetStream(inner) => {
                 return Err(ConnectError::JetStream {
@@ -243,13 +234,15 @@ pub async fn connect(settings: &ConnectionSettings, name: &str) -> Result<Connec
                     reason: inner.to_string(),
                 });
             }
-            AccountErrorKind::Other => {}
+            // The account has no permission for `$JS.API.INFO`. It needs only its streams.
+            AccountErrorKind::Other => break,
         }
     }
     Ok(Connection {
         client,
         jetstream,
         link,
+        in_cluster,
     })
 }
 

@@ -1,5 +1,5 @@
-//! Streams and buckets: opens those that exist and makes missing ones. What exists stays as it is, because an administrator
-//! may have set limits.
+//! Streams and buckets: opens those that exist and makes missing ones, with three copies in a cluster. What exists stays as it
+//! is, because an administrator may have set limits.
 
 use std::error::Error;
 use std::time::Duration;
@@ -9,26 +9,43 @@ use async_nats::jetstream::{self, ErrorCode, kv, stream};
 
 use super::{ConnectError, Connection};
 
-/// A cluster that lost its leader elects another one in less time than these tries take.
-const TRIES: u32 = 3;
+/// A cluster that lost its leader elects another one in less time than these tries take, also on a busy machine. A try takes
+/// five to ten seconds.
+pub(super) const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(500);
 
-pub async fn make_stream(connection: &Connection, config: stream::Config) -> Result<(), ConnectError> {
+impl Connection {
+    fn copies(&self) -> usize {
+        if self.in_cluster { 3 } else { 1 }
+    }
+}
+
+pub async fn make_stream(connection: &Connection, mut config: stream::Config) -> Result<(), ConnectError> {
+    config.num_replicas = connection.copies();
     let mut tries = 1;
     loop {
         match try_stream(&connection.jetstream, &config).await {
             Ok(()) => return Ok(()),
-            Err(failure) => failure.wait(&mut tries).await?,
+            Err(failure) => {
+                failure
+                    .wait(connection, &mut tries, &mut config.num_replicas)
+                    .await?;
+            }
         }
     }
 }
 
-pub async fn make_bucket(connection: &Connection, config: kv::Config) -> Result<kv::Store, ConnectError> {
+pub async fn make_bucket(connection: &Connection, mut config: kv::Config) -> Result<kv::Store, ConnectError> {
+    config.num_replicas = connection.copies();
     let mut tries = 1;
     loop {
         match try_bucket(&connection.jetstream, &config).await {
             Ok(store) => return Ok(store),
-            Err(failure) => failure.wait(&mut tries).await?,
+            Err(failure) => {
+                failure
+                    .wait(connection, &mut tries, &mut config.num_replicas)
+                    .await?;
+            }
         }
     }
 }
@@ -40,14 +57,12 @@ async fn try_stream(context: &jetstream::Context, config: &stream::Config) -> Re
     let Err(error) = context.get_or_create_stream(config.clone()).await else {
         return Ok(());
     };
-    let may_pass = match error.kind() {
-        CreateStreamErrorKind::JetStream(answer) => has_no_leader(&answer),
-        _ => is_unanswered(&error),
+    let answer = match error.kind() {
+        CreateStreamErrorKind::JetStream(answer) => Some(answer.error_code()),
+        _ => answer(&error),
     };
-    Err(Failure {
-        error: ConnectError::from_create_stream(&config.name, &error),
-        may_pass,
-    })
+    let error = ConnectError::from_create_stream(&config.name, &error);
+    Err(Failure { error, answer })
 }
 
 async fn try_bucket(context: &jetstream::Context, config: &kv::Config) -> Result<kv::Store, Failure> {
@@ -61,21 +76,32 @@ async fn try_bucket(context: &jetstream::Context, config: &kv::Config) -> Result
     };
     // Another process may have made it at the same time.
     context.get_key_value(name).await.map_err(|_| Failure {
-        may_pass: is_unanswered(&error),
+        answer: answer(&error),
         error: ConnectError::from_source(&format!("create the bucket {name}"), &error),
     })
 }
 
 struct Failure {
     error: ConnectError,
-    /// Whether another try may succeed.
-    may_pass: bool,
+    /// What JetStream answered, if it answered.
+    answer: Option<ErrorCode>,
 }
 
 impl Failure {
-    /// Waits before the next try; an error if there is none.
-    async fn wait(self, tries: &mut u32) -> Result<(), ConnectError> {
-        if !self.may_pass || *tries == TRIES {
+    /// Waits before the next try; an error if another try cannot help.
+    async fn wait(
+        self,
+        connection: &Connection,
+        tries: &mut u32,
+        copies: &mut usize,
+    ) -> Result<(), ConnectError> {
+        if self.answer == Some(ErrorCode::CLUSTER_NO_PEERS) && *copies > 1 {
+            // There are two nodes, or fewer than three are up.
+            *copies = 1;
+            return Ok(());
+        }
+        let may_pass = self.answer.is_none_or(|answer| LEADERLESS.contains(&answer));
+        if !connection.in_cluster || !may_pass || *tries == TRIES {
             return Err(self.error);
         }
         *tries += 1;
@@ -84,23 +110,20 @@ impl Failure {
     }
 }
 
-/// JetStream gave no answer, or said that it has no leader now.
-fn is_unanswered(error: &(dyn Error + 'static)) -> bool {
+/// The cluster has no leader now.
+const LEADERLESS: [ErrorCode; 3] = [
+    ErrorCode::CLUSTER_NOT_AVAILABLE,
+    ErrorCode::CLUSTER_NOT_ACTIVE,
+    ErrorCode::CLUSTER_NOT_LEADER,
+];
+
+fn answer(error: &(dyn Error + 'static)) -> Option<ErrorCode> {
     let mut current = Some(error);
     while let Some(found) = current {
-        if let Some(answer) = found.downcast_ref() {
-            return has_no_leader(answer);
+        if let Some(answer) = found.downcast_ref::<jetstream::Error>() {
+            return Some(answer.error_code());
         }
         current = found.source();
     }
-    true
-}
-
-fn has_no_leader(answer: &jetstream::Error) -> bool {
-    let passing = [
-        ErrorCode::CLUSTER_NOT_AVAILABLE,
-        ErrorCode::CLUSTER_NOT_ACTIVE,
-        ErrorCode::CLUSTER_NOT_LEADER,
-    ];
-    passing.contains(&answer.error_code())
+    None
 }

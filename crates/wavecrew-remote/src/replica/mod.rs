@@ -361,7 +361,6 @@ async fn acquire(
 
 /// Makes what is missing.
 async fn open_storage(connection: &Connection, names: &Names) -> Result<kv::Store, ConnectError> {
-    let num_replicas = connection.replicas();
     let streams = [
         (names.journal_stream(), names.all_journals(), -1),
         (names.session_stream(), names.all_session_files(), 1),
@@ -371,7 +370,6 @@ async fn open_storage(connection: &Connection, names: &Names) -> Result<kv::Stor
             name,
             subjects: vec![subject],
             max_messages_per_subject,
-            num_replicas,
             discard: if max_messages_per_subject == 1 {
                 stream::DiscardPolicy::Old
             } else {
@@ -384,7 +382,6 @@ async fn open_storage(connection: &Connection, names: &Names) -> Result<kv::Stor
     }
     let bucket = kv::Config {
         bucket: names.coordinator_bucket(),
-        num_replicas,
         ..kv::Config::default()
     };
     make_bucket(connection, bucket).await
