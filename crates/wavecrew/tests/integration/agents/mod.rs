@@ -147,8 +147,7 @@ fn killed(id: &'static str) {
     let conversations = agent.conversations();
     assert_eq!(conversations.len(), 2, "{}", agent.log());
     if id == "acp_gemini" {
-        // It keeps a session from the end of its first turn on.
-        assert_ne!(conversations[0], conversations[1], "{}", agent.log());
+        // It writes a session down at some time in its first turn, and resumes it only if that was before the kill.
         return agent.note("resume", "in a new conversation");
     }
     assert_eq!(conversations[0], conversations[1], "{}", agent.log());
