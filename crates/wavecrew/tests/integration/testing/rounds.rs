@@ -73,7 +73,7 @@ fn weak_tests_are_named_wherever_the_result_is_shown() {
     sandbox
         .test(&["test the prices"])
         .expect_exit(0)
-        .expect_output("unverified: weak tests, ");
+        .expect_output("TESTRUN-001: Execute L1 tests and collect coverage: weak tests, ");
     sandbox.expect_cell("TESTRUN-001", "error", "unverified: weak tests, ");
     assert!(
         sandbox.json("gc-state.json")["rounds"]["L1"].as_u64() > Some(1),
