@@ -331,10 +331,7 @@ impl Worker {
         let mut folders: Vec<PathBuf> = Vec::new();
         for target in mutation.request.targets {
             let file = self.copy.at(&target.file);
-            let top = file
-                .ancestors()
-                .skip(1)
-                .find(|folder| !folder.join("__init__.py").exists());
+            let top = file.ancestors().skip(1).find(|folder| !is_package(folder));
             if let Some(top) = top.filter(|top| !folders.iter().any(|known| known == top)) {
                 folders.push(top.to_owned());
             }
@@ -346,4 +343,13 @@ impl Worker {
         folders.extend(std::env::split_paths(&old).filter(|path| !path.as_os_str().is_empty()));
         std::env::join_paths(folders).unwrap_or(old)
     }
+}
+
+/// The root of a project is no package, even if it has an `__init__.py`.
+fn is_package(folder: &Path) -> bool {
+    let has = |name: &&str| folder.join(name).exists();
+    has(&"__init__.py")
+        && !["pyproject.toml", "setup.cfg", "setup.py"]
+            .iter()
+            .any(|name| has(name))
 }

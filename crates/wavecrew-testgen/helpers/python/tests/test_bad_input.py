@@ -65,6 +65,12 @@ def test_folders_without_init_are_packages_below_import_folders(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = [\n    "src/space/deep",\n]\n')
     assert import_paths.import_candidates(path, root, []) == [("mod", str(deep))]
     assert import_paths.import_candidates(str(tmp_path / "two-words" / "mod.py"), root, []) == [("mod", str(tmp_path / "two-words"))]
+    # The root of a project may have an `__init__.py`, for those who copy it into theirs.
+    (tmp_path / "tree").mkdir()
+    for name in ("__init__.py", "setup.py"):
+        (tmp_path / "tree" / name).write_text("")
+    tree = str(tmp_path / "tree")
+    assert import_paths.import_candidates(os.path.join(tree, "mod.py"), tree, []) == [("mod", tree)]
 
 
 def test_process_state_is_restored(monkeypatch, tmp_path):

@@ -3,17 +3,24 @@ import os
 import re
 
 SETTINGS = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+# A folder with one of these is the root of a project, and no package, even if it has an `__init__.py`.
+ROOT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 PATHS = re.compile(r"""^\s*pythonpath\s*=\s*(\[[^\]]*\]|"[^"]*"|'[^']*'|[^\n]*)""", re.MULTILINE)
 
 
 def module_name_and_folder(path):
     """The dotted name of a file, and the folder that has to be in `sys.path` for it."""
     folder, name = os.path.split(path)
-    parts = [] if name == "__init__.py" else [name[:-3]]
-    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
+    parts = [] if name == "__init__.py" and is_package(folder) else [name[:-3]]
+    while is_package(folder):
         folder, package = os.path.split(folder)
         parts.insert(0, package)
     return ".".join(parts), folder
+
+
+def is_package(folder):
+    has = lambda name: os.path.exists(os.path.join(folder, name))
+    return has("__init__.py") and os.path.basename(folder).isidentifier() and not any(map(has, ROOT_FILES))
 
 
 def import_folders(root, sys_path):
