@@ -77,13 +77,14 @@ class Worker {
   begin() {
     this.output = '';
     this.code.clear();
+    this.began = cpuTime();
   }
 
   // What a call printed and wrote, and what it reached.
   seen() {
     // First, because what was added would be part of all that follows.
     const added = this.takeAdded();
-    const found = this.code.take();
+    const found = { ...this.code.take(), cpu: cpuTime() - this.began };
     if (added !== null) found.added = added;
     if (this.output !== '') found.output = this.output.slice(0, MAX_OUTPUT);
     if (this.wrote) {
