@@ -347,9 +347,6 @@ impl Worker {
 
 /// The root of a project is no package, even if it has an `__init__.py`.
 fn is_package(folder: &Path) -> bool {
-    let has = |name: &&str| folder.join(name).exists();
-    has(&"__init__.py")
-        && !["pyproject.toml", "setup.cfg", "setup.py"]
-            .iter()
-            .any(|name| has(name))
+    let has = |name| folder.join(name).exists();
+    has("__init__.py") && !["pyproject.toml", "setup.cfg", "setup.py"].into_iter().any(has)
 }
