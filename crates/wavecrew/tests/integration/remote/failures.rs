@@ -192,7 +192,7 @@ fn a_turn_whose_row_was_edited_runs_again() {
     assert_eq!(sandbox.text("by-A.txt"), "2\n");
 }
 
-/// What makes a program believe that it is another time, as Debian's `faketime` sets it.
+/// A user whose programs see a clock that is wrong by `offset`, by the library of `faketime`.
 fn with_clock(offset: &str) -> Sandbox {
     let library = Command::new("faketime")
         .args(["-f", offset, "printenv", "LD_PRELOAD"])
