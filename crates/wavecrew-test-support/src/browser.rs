@@ -142,8 +142,16 @@ impl Browser {
     }
 
     pub fn new_tab(&self) -> String {
-        let tab = self.command("/window/new", &json!({"type": "tab"}));
-        let handle = tab["handle"].as_str().expect("a tab").to_owned();
+        self.new("tab")
+    }
+
+    pub fn new_window(&self) -> String {
+        self.new("window")
+    }
+
+    fn new(&self, kind: &str) -> String {
+        let made = self.command("/window/new", &json!({"type": kind}));
+        let handle = made["handle"].as_str().expect("a handle").to_owned();
         self.switch(&handle);
         handle
     }

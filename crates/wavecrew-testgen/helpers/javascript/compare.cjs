@@ -5,13 +5,12 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const { join } = require('node:path');
-const { kindOfAnswers, plain, same } = require('./compare_outcomes.cjs');
+const { repeats } = require('./compare_outcomes.cjs');
 const { rankedTests, recordCalls } = require('./compare_recording.cjs');
 const { ComparisonReport } = require('./compare_report.cjs');
 const { CompareSearch } = require('./compare_search.cjs');
 const { snippetsOf } = require('./compare_snippets.cjs');
 const { HANGS, runBoth, startBoth } = require('./compare_versions.cjs');
-const { ENDLESS_MS } = require('./run.cjs');
 
 // Shares of the time that is left when the versions are loaded.
 const SEARCH_SHARE = 0.6;
@@ -160,15 +159,6 @@ function cost({ kind, pairs }) {
   const { outcome } = pairs[0].after;
   const odd = outcome.result && outcome.result.kind === 'throws' ? 100 : 0;
   return odd + (['hang', 'crash'].includes(kind) ? 1000 : 0) + pairs[0].call.args.join(', ').length + 20 * pairs[0].call.steps.length;
-}
-
-function repeats(one, pair) {
-  if (!pair || !pair.before || !pair.after) return false;
-  // A call that takes long in both versions may end just in time in one of them.
-  const cpu = ({ cpu = Infinity }) => cpu;
-  if (one.kind === 'hang' && Math.min(cpu(pair.before), cpu(pair.after)) > ENDLESS_MS / 8) return false;
-  if (kindOfAnswers(pair.before, pair.after) !== one.kind) return false;
-  return same(plain(pair.before.outcome), plain(one.before.outcome)) && same(plain(pair.after.outcome), plain(one.after.outcome));
 }
 
 function linesOf({ before, after }) {

@@ -2,6 +2,7 @@
 'use strict';
 
 const { shortened } = require('./render.cjs');
+const { ENDLESS_MS } = require('./run.cjs');
 
 // Messages of the engine name variables and depend on how code is written.
 const ENGINE_MESSAGE = /cannot (read|set|convert|destructure|access|delete|assign|add|define|redefine|create)|is not (a function|iterable|defined|an object|a constructor)|undefined|unexpected|invalid (array length|time value|date|string length)|circular structure|reduce of empty/i;
@@ -9,6 +10,8 @@ const ENGINE_MESSAGE = /cannot (read|set|convert|destructure|access|delete|assig
 // A slow-down: this many times as many steps for the same result, and at least some.
 const SLOWER = 25;
 const LEAST_STEPS = 20000;
+// A hang counts only if the same call of the other version takes at most this much processor time.
+const EARLY_MS = ENDLESS_MS / 8;
 
 function plainResult(result) {
   if (!result) return null;
@@ -39,6 +42,16 @@ function kindOfAnswers(before, after) {
   const { result } = after.outcome;
   const isSlow = result && result.kind !== 'throws' && after.steps > Math.max(LEAST_STEPS, SLOWER * before.steps);
   return isSlow && same(plain(before.outcome), plain(after.outcome)) ? 'slow' : null;
+}
+
+// Whether a found difference shows again in the answers of two new processes.
+function repeats(found, { before, after } = {}) {
+  if (!before || !after) return false;
+  // A call that takes long in both versions may end just in time in one of them.
+  const shortest = Math.min(...[before, after].map(({ cpu = Infinity }) => cpu));
+  if (found.kind === 'hang' && shortest > EARLY_MS) return false;
+  if (kindOfAnswers(before, after) !== found.kind) return false;
+  return same(plain(before.outcome), plain(found.before.outcome)) && same(plain(after.outcome), plain(found.after.outcome));
 }
 
 // How two outcomes differ, or null.
@@ -103,4 +116,4 @@ function shapeOf({ before, after }) {
   return `${shape(before.outcome)} → ${shape(after.outcome)}`;
 }
 
-module.exports = { kindOfAnswers, kindOfDifference, lastResult, outcomeText, plain, resultText, same, shapeOf, shortened };
+module.exports = { kindOfAnswers, kindOfDifference, lastResult, outcomeText, plain, repeats, resultText, same, shapeOf, shortened };

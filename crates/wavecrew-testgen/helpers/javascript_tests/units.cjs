@@ -18,7 +18,7 @@ const { compilingSites, lineFinder, runtime } = part('mutants');
 const { stringMatching } = part('patterns');
 const { passes, recordTests } = part('existing_tests');
 const { seededRandom } = part('random');
-const { kindOfDifference } = part('compare_outcomes');
+const { kindOfDifference, repeats } = part('compare_outcomes');
 const { apart, ranges } = part('compare_report');
 const { copiesOf } = part('suite_copies');
 const { parts } = part('snippet_parts');
@@ -159,6 +159,19 @@ test('two outcomes differ in what a caller can see', () => {
     [outcome(value('1'), { added: ['Object.prototype.x'] }), outcome(value('1')), 'state'],
   ];
   for (const [before, after, kind] of cases) assert.equal(kindOfDifference(before, after), kind, JSON.stringify([before, after]));
+});
+
+test('a hang repeats only if the other version ends early', () => {
+  const answer = (kind, cpu) => ({ outcome: outcome({ kind }), cpu });
+  const found = { kind: 'hang', before: answer('returns'), after: answer('hangs') };
+  for (const [before, after, expected] of [
+    [answer('returns', 2), answer('hangs', 1000), true],
+    [answer('returns', 900), answer('hangs', 1000), false],
+    [answer('returns', 900), answer('returns', 990), false],
+    [answer('returns', 2), answer('hangs'), true],
+    [answer('returns', 2), undefined, false],
+  ]) assert.equal(repeats(found, { before, after }), expected, JSON.stringify([before, after]));
+  assert.equal(repeats(found, undefined), false);
 });
 
 test('what was added to the prototype of a builtin is found and removed', () => {
