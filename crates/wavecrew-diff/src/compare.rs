@@ -1,26 +1,18 @@
-//! One comparison from its request to its report: versions, files, searches in parallel within the time, results.
+//! One comparison from its request to its report: versions, files, searches, results.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use wavecrew_measure::framework::Language;
-use wavecrew_testgen::GenerateError;
-use wavecrew_testgen::diff::{
-    self, ChangedFile, CompareProgress, ComparedModule, Difference, LineRange, ModuleTime, TestFile,
-    TestFolder, Versions, WantedTests,
-};
+use wavecrew_testgen::diff::{ChangedFile, ComparedModule, Difference, LineRange, TestFile, Versions};
 
 use crate::changes::{FileKind, kind_of, source_changes};
 use crate::report::{ChangedLineCount, Note, Report, ReportedRevision};
-use crate::revision::{self, RevisionError, Revisions, Selection};
+use crate::request::{DiffError, Progress, Request};
+use crate::revision::{self, RevisionError, Revisions};
+use crate::searches::{run_suites, search_all};
 use crate::versions::{Change, VersionFolders, changes};
 
-/// Search time of a module in its wall time: the old version runs each input too, and results are confirmed afterwards.
-const SEARCH_SHARE: f64 = 0.28;
 /// Folders of tests and their data.
 const TEST_FOLDERS: [&str; 10] = [
     "test",
@@ -34,107 +26,6 @@ const TEST_FOLDERS: [&str; 10] = [
     "testdata",
     "examples",
 ];
-/// The share of the time for changed tests, and the most that they get.
-const SUITE_SHARE: f64 = 0.5;
-const LONGEST_SUITE: Duration = Duration::from_secs(30);
-/// The maximum search time of one module: a longer search finds little more.
-const LONGEST_SEARCH: Duration = Duration::from_secs(20);
-/// The shortest time for which a module is searched.
-const LEAST: Duration = Duration::from_secs(3);
-/// The minimum for a module, even if others then get no time.
-const LEAST_SHARE: Duration = Duration::from_secs(20);
-/// The time kept for copying, ending processes and the report.
-const RESERVE: Duration = Duration::from_millis(1500);
-
-/// What to compare.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// A folder in the repository.
-    pub folder: PathBuf,
-    /// A copy of the repository with the files of the working tree, if not its own.
-    pub files: Option<PathBuf>,
-    pub selection: Selection,
-    /// Files and folders to compare, absolute; all if empty.
-    pub paths: Vec<PathBuf>,
-    pub budget: Duration,
-    pub seed: u64,
-    /// Whether to use the old versions of test files that the change touches.
-    pub ignore_tests: bool,
-    /// Whether to compare files whose code did not change, too.
-    pub cosmetic: bool,
-    /// Whether to end early when all changed code is reached and nothing new is found.
-    pub quick: bool,
-    pub tests: WantedTests,
-    /// The folder for tests, if not the project's usual one.
-    pub test_folders: Vec<TestFolder>,
-    pub jobs: usize,
-}
-
-/// Reported while a comparison runs.
-#[derive(Debug)]
-pub enum Progress<'a> {
-    Started {
-        files: usize,
-    },
-    Step {
-        file: &'a Path,
-        what: &'a str,
-    },
-    Found {
-        difference: &'a Difference,
-    },
-    /// No progress for a moment.
-    Silent,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum DiffError {
-    #[error(transparent)]
-    Revision(#[from] RevisionError),
-    #[error("nothing changed between {old} and {new}")]
-    NothingChanged { old: String, new: String },
-    #[error("nothing changed in {paths} between {old} and {new}")]
-    NothingInPaths { paths: String, old: String, new: String },
-    #[error("there is no {path}, neither in {old} nor in {new}")]
-    NoSuchPath { path: String, old: String, new: String },
-    #[error("only tests changed between {old} and {new}: {files}")]
-    OnlyTests { old: String, new: String, files: String },
-    #[error("only documents, settings or other languages changed between {old} and {new}: {files}")]
-    OnlyDocuments { old: String, new: String, files: String },
-    #[error("cannot copy the versions: {0}")]
-    Copy(io::Error),
-    #[error(transparent)]
-    Search(#[from] GenerateError),
-}
-
-impl DiffError {
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::Revision(error) => error.help(),
-            Self::NothingChanged { .. } | Self::NothingInPaths { .. } => {
-                "name an older revision: `wavecrew diff HEAD~5`"
-            }
-            Self::NoSuchPath { .. } => "name files and folders of one of the versions",
-            Self::OnlyTests { .. } => {
-                "tests are inputs of the comparison; name an older revision to compare code"
-            }
-            Self::OnlyDocuments { .. } => "wavecrew compares Python, JavaScript and TypeScript",
-            Self::Copy(_) => "check that the temporary folder has space",
-            Self::Search(_) => "check that the interpreter of the project is installed",
-        }
-    }
-
-    /// Whether there is nothing to compare, which is not an error of the request.
-    pub fn is_nothing_to_compare(&self) -> bool {
-        match self {
-            Self::NothingChanged { .. }
-            | Self::NothingInPaths { .. }
-            | Self::OnlyTests { .. }
-            | Self::OnlyDocuments { .. } => true,
-            Self::NoSuchPath { .. } | Self::Revision(_) | Self::Copy(_) | Self::Search(_) => false,
-        }
-    }
-}
 
 /// Compares two versions. Returns the report and the test files to write. `on_progress` ends the search when
 /// it returns false; differences that were confirmed before are reported.
@@ -308,42 +199,6 @@ fn is_in_test_folder(path: &Path) -> bool {
         .any(|folder| folder.to_str().is_some_and(|name| TEST_FOLDERS.contains(&name)))
 }
 
-/// Runs the tests that the change touches on both versions, one language after the other.
-fn run_suites(
-    versions: &Versions,
-    deadline: Instant,
-    on_progress: &(dyn Fn(Progress<'_>) -> bool + Sync),
-) -> Result<Vec<ComparedModule>, DiffError> {
-    let mut suites = Vec::new();
-    for language in [Language::Python, Language::JavaScript] {
-        let left = deadline
-            .saturating_duration_since(Instant::now())
-            .saturating_sub(RESERVE);
-        let of_language = |file: &&ChangedFile| Language::of(&file.file) == Some(language);
-        let Some(file) = versions.changed.iter().find(of_language) else {
-            continue;
-        };
-        let time = ModuleTime {
-            budget: Duration::ZERO,
-            until: Instant::now() + left.mul_f64(SUITE_SHARE).min(LONGEST_SUITE),
-        };
-        if left < LEAST || !on_progress(Progress::Silent) {
-            break;
-        }
-        suites.push(diff::run_suite(versions, language, time, &mut |progress| {
-            on_progress(match &progress {
-                CompareProgress::Step(what) => Progress::Step {
-                    file: &file.file,
-                    what,
-                },
-                CompareProgress::Confirmed(difference) => Progress::Found { difference },
-                CompareProgress::Silent => Progress::Silent,
-            })
-        })?);
-    }
-    Ok(suites)
-}
-
 /// Drops each difference of a test whose changed lines other differences show too: these are easier to read.
 /// If tests are requested, only a difference with a test replaces one.
 fn drop_explained(suite: &mut ComparedModule, modules: &[ComparedModule], is_tested: bool) {
@@ -372,98 +227,6 @@ fn drop_explained(suite: &mut ComparedModule, modules: &[ComparedModule], is_tes
     suite
         .tests
         .retain(|file| !dropped.iter().any(|one| one.test.as_ref() == Some(&file.text)));
-}
-
-/// Compares all modules, several at a time, those with the largest changes first.
-fn search_all(
-    request: &Request,
-    versions: &Versions,
-    deadline: Instant,
-    on_progress: &(dyn Fn(Progress<'_>) -> bool + Sync),
-) -> Result<Vec<ComparedModule>, DiffError> {
-    let mut files: Vec<&ChangedFile> = versions.changed.iter().collect();
-    files.sort_by_key(|file| {
-        let lines: u32 = file.new_lines.iter().map(|(first, last)| last - first + 1).sum();
-        (file.spans.is_empty(), std::cmp::Reverse(lines))
-    });
-    let jobs = request.jobs.clamp(1, files.len().max(1));
-    let todo: Mutex<VecDeque<&ChangedFile>> = Mutex::new(files.into());
-    let done: Mutex<Vec<ComparedModule>> = Mutex::default();
-    let failure: Mutex<Option<GenerateError>> = Mutex::default();
-    thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                while let Some((file, time)) = next(&todo, deadline, jobs) {
-                    let goes_on = on_progress(Progress::Silent);
-                    let Some(time) = time.filter(|_| goes_on) else {
-                        push(&done, not_reached(&file.file));
-                        continue;
-                    };
-                    let compared =
-                        diff::compare(versions, &file.file, time, &mut |progress| match progress {
-                            CompareProgress::Step(what) => on_progress(Progress::Step {
-                                file: &file.file,
-                                what,
-                            }),
-                            CompareProgress::Confirmed(difference) => on_progress(Progress::Found {
-                                difference: &difference,
-                            }),
-                            CompareProgress::Silent => on_progress(Progress::Silent),
-                        });
-                    match compared {
-                        Ok(module) => push(&done, module),
-                        Err(error) => {
-                            failure
-                                .lock()
-                                .unwrap_or_else(PoisonError::into_inner)
-                                .get_or_insert(error);
-                        }
-                    }
-                }
-            });
-        }
-    });
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error.into()),
-        None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner)),
-    }
-}
-
-fn push(done: &Mutex<Vec<ComparedModule>>, module: ComparedModule) {
-    done.lock().unwrap_or_else(PoisonError::into_inner).push(module);
-}
-
-fn not_reached(file: &Path) -> ComparedModule {
-    ComparedModule {
-        file: file.to_owned(),
-        dropped: vec![wavecrew_testgen::Dropped {
-            what: file.display().to_string(),
-            why: wavecrew_testgen::NOT_REACHED.to_owned(),
-        }],
-        ..ComparedModule::default()
-    }
-}
-
-/// The next file with its time; no time if too little is left.
-fn next<'f>(
-    todo: &Mutex<VecDeque<&'f ChangedFile>>,
-    deadline: Instant,
-    jobs: usize,
-) -> Option<(&'f ChangedFile, Option<ModuleTime>)> {
-    let mut todo = todo.lock().unwrap_or_else(PoisonError::into_inner);
-    let turns = todo.len().div_ceil(jobs).max(1);
-    let file = todo.pop_front()?;
-    let now = Instant::now();
-    let left = deadline.saturating_duration_since(now).saturating_sub(RESERVE);
-    if left < LEAST {
-        return Some((file, None));
-    }
-    let share = (left / u32::try_from(turns).unwrap_or(u32::MAX)).max(LEAST_SHARE);
-    let time = ModuleTime {
-        budget: share.mul_f64(SEARCH_SHARE).min(LONGEST_SEARCH),
-        until: now + share.min(left),
-    };
-    Some((file, Some(time)))
 }
 
 fn line_count(changed: &[ChangedFile], modules: &[ComparedModule]) -> ChangedLineCount {

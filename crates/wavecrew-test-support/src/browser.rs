@@ -142,14 +142,14 @@ impl Browser {
     }
 
     pub fn new_tab(&self) -> String {
-        self.new("tab")
+        self.open_new("tab")
     }
 
     pub fn new_window(&self) -> String {
-        self.new("window")
+        self.open_new("window")
     }
 
-    fn new(&self, kind: &str) -> String {
+    fn open_new(&self, kind: &str) -> String {
         let made = self.command("/window/new", &json!({"type": kind}));
         let handle = made["handle"].as_str().expect("a handle").to_owned();
         self.switch(&handle);
