@@ -64,7 +64,7 @@ fn shared_reading(confinement: &Confinement, abi: ABI) -> io::Result<Arc<Ruleset
         let is_read = |place: &PathBuf| path.starts_with(place);
         !confinement.read.iter().any(is_read)
     }));
-    let files: Vec<FileOf> = places.map(FileOf::new).collect();
+    let files: Vec<FileOf> = places.map(|path| FileOf::new(path)).collect();
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, rules)) = &*last
         && *known == files
@@ -89,10 +89,10 @@ struct FileOf {
 }
 
 impl FileOf {
-    fn new(path: &PathBuf) -> Self {
+    fn new(path: &Path) -> Self {
         let file = path.metadata().ok();
         Self {
-            path: path.clone(),
+            path: path.to_owned(),
             file: file.map(|file| (file.dev(), file.ino())),
         }
     }
