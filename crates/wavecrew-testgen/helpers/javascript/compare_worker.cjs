@@ -33,6 +33,7 @@ class Worker {
     this.folder = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), 'files-'));
     this.output = '';
     this.wrote = false;
+    this.preloaded = new Set();
     this.takeAdded = watchPrototypes();
   }
 
@@ -56,6 +57,7 @@ class Worker {
   resolve({ target, expression, args, steps, factory }) {
     let found = this.targets.get(target);
     if (!found && expression) {
+      this.preload(expression);
       const [value] = this.evaluator.of([expression]);
       if (typeof value !== 'function') return null;
       found = { kind: 'function', name: target, expression, value, params: [] };
@@ -66,7 +68,21 @@ class Worker {
     return { target: found, args, steps, factory: made };
   }
 
-  // The answer to a call: its outcome without the path of this copy, and what was reached.
+  // Loads what a piece of a test loads. That may take long, and its time is limited later.
+  preload(expression) {
+    if (this.preloaded.has(expression)) return;
+    this.preloaded.add(expression);
+    for (const [, how, , path] of expression.matchAll(/\b(require|load)\((['"])(.+?)\2\)/g)) {
+      try {
+        this.evaluator.modules[how](path);
+      } catch {
+        // The call says it.
+      }
+    }
+  }
+
+  // The answer to a call: its outcome without the paths of the copies, and what was reached. Arguments that tests passed may
+  // name the folder of the other version.
   answered(outcome, seen) {
     const answer = merged(outcome, seen);
     if (answer === null) return null;
