@@ -8,18 +8,21 @@ const { connect } = require('node:net');
 const os = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
+const { pathToFileURL } = require('node:url');
 const { ChangedCode } = require('./compare_tracing.cjs');
 const { literal } = require('./literals.cjs');
 const { showAll } = require('./observe.cjs');
 const { observeLookups } = require('./probes.cjs');
 const { Evaluator, cpuTime, isEndless, rerun, runBatch, runUnwatched, runWatched, withTimeout } = require('./run.cjs');
-const { blockProcessAccess, blockWritesAndOutput } = require('./sandbox.cjs');
+const { Forbidden, blockProcessAccess, blockWritesAndOutput } = require('./sandbox.cjs');
 const { watchBuiltins, watchPrototypes } = require('./process_state.cjs');
 const { isStable } = require('./stability.cjs');
 const { findTargets } = require('./targets.cjs');
 
 const MAX_OUTPUT = 2000;
 const MAX_FILE = 1000;
+// Error codes of writing outside of temporary folders.
+const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 class Worker {
   constructor(subject, plan, restoreBuiltins, code) {
@@ -235,6 +238,24 @@ function merged(outcome, { output, files, added, ...reached }) {
   return { outcome, ...reached };
 }
 
+// Why a version cannot be loaded, in a line.
+function whyNotLoaded(error, root) {
+  const { name = 'Error', message = String(error), code, path } = error || {};
+  const text = error instanceof Forbidden ? message : UNWRITABLE.has(code) && path ? `the code tries to write ${path}` : `${name}: ${message.split('\n')[0]}`;
+  return text.replaceAll(root, '<project>');
+}
+
+// Loads a module in plain node. One with `await` outside of functions cannot be loaded synchronously.
+async function loadInNode(file) {
+  try {
+    return require(file);
+  } catch (error) {
+    const isModule = ['ERR_REQUIRE_ESM', 'ERR_REQUIRE_ASYNC_MODULE'].includes(error.code) || (error instanceof SyntaxError && /import|export|await/.test(error.message));
+    if (!isModule) throw error;
+    return import(pathToFileURL(file).href);
+  }
+}
+
 function mainName(subject) {
   const main = typeof subject === 'function' ? subject : subject && subject.default;
   return typeof main === 'function' ? main.name : '';
@@ -260,7 +281,7 @@ async function serve(load) {
     worker.block();
     send({ side: plan.side, ready: true });
   } catch (error) {
-    send({ side: plan.side, ready: false, why: `${(error && error.name) || 'Error'}: ${(error && error.message) || error}` });
+    send({ side: plan.side, ready: false, why: whyNotLoaded(error, plan.root) });
   }
   // Errors in timers and promises that nobody waits for concern no other call.
   for (const event of ['uncaughtException', 'unhandledRejection']) {
@@ -286,15 +307,4 @@ async function serve(load) {
 
 module.exports = { serve };
 
-if (require.main === module) {
-  const { pathToFileURL } = require('node:url');
-  const load = async (file) => {
-    try {
-      return require(file);
-    } catch (error) {
-      if (error.code !== 'ERR_REQUIRE_ESM' && !(error instanceof SyntaxError && /import|export/.test(error.message))) throw error;
-      return import(pathToFileURL(file).href);
-    }
-  };
-  serve(load).then(() => process.reallyExit(0));
-}
+if (require.main === module) serve(loadInNode).then(() => process.reallyExit(0));

@@ -294,8 +294,8 @@ class Entry:
                 return
             failure = ended.last_event("failed")
             if ended.last_case is None or failure:
-                step = "search" if ended.last_event("loaded") else "import"
-                self.diff.drop(self.file, failure["why"] if failure else "new version: the %s %s" % (step, ended.why))
+                why = "the search %s" % ended.why if ended.last_event("loaded") else _import_ended(ended.why)
+                self.diff.drop(self.file, failure["why"] if failure else "new version: " + why)
                 return
             self.diff.excluded.append(ended.last_case)
             self._confirm_ended(ended.last_case)
@@ -318,7 +318,7 @@ class Entry:
                     return
                 dropped = ended.last_event("dropped")
                 if dropped or not ended.last_event("loaded"):
-                    why = dropped["why"] if dropped else "the import %s" % ended.why
+                    why = dropped["why"] if dropped else _import_ended(ended.why)
                     gone.append("old version: " + why)
                     lines.write({"gone": why})
                     return
@@ -555,6 +555,10 @@ class Entry:
         if target.get("how") == "setter":
             return setup, "%s.%s = %s" % (subject, name, case.args[0][1] if case.args else None)
         return setup, method_statement(subject, name, case.args)
+
+
+def _import_ended(why):
+    return "the import ends the process" if why == "dies" else "the import %s" % why
 
 
 def _called_name(text):

@@ -259,12 +259,17 @@ fn a_version_that_cannot_be_loaded_is_reported_with_its_error() {
             "require('net').createServer().listen(0);\n",
             "the code tries to use the network",
         ),
+        (
+            "require('./missing.js');\n",
+            "the new version cannot be loaded: Error: Cannot find module './missing.js'",
+        ),
     ] {
         let (dir, module) = in_node(good, text);
         let [dropped] = module.dropped.as_slice() else {
             panic!("{module:#?}");
         };
         assert!(dropped.why.contains(why), "{dropped:?}");
+        assert!(!dropped.why.contains('\n') && module.complete, "{module:?}");
         let left = fs::read_dir(dir.path().join("new")).unwrap().count();
         assert_eq!(left, 1, "nothing is left behind");
     }
