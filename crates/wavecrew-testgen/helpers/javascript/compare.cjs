@@ -49,7 +49,7 @@ class Comparison {
       const startMs = Math.max(5000, Math.min(60000, 0.5 * (this.until - Date.now())));
       return {
         command: this.commands[side], folder: request.packages[side], scratch: this.scratch, zone, startMs,
-        plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), root, side, changed, confirm },
+        plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), root, roots: [request.old_root, request.new_root], side, changed, confirm },
       };
     });
   }

@@ -90,7 +90,9 @@ class Worker {
     const answer = merged(outcome, seen);
     if (answer === null) return null;
     const text = JSON.stringify(answer.outcome);
-    return text.includes(this.plan.root) ? { ...answer, outcome: JSON.parse(text.replaceAll(this.plan.root, '<project>')) } : answer;
+    const named = this.plan.roots.filter((root) => text.includes(root));
+    if (named.length === 0) return answer;
+    return { ...answer, outcome: JSON.parse(named.reduce((shown, root) => shown.replaceAll(root, '<project>'), text)) };
   }
 
   begin() {

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 from conftest import HELPERS
 
-from wavecrew_testgen import diff_edges, snippet_options, snippets
+from wavecrew_testgen import diff_edges, diff_suite, snippet_options, snippets
+from wavecrew_testgen.diff_compare import normal, shown
 from wavecrew_testgen.test_copies import copies
 
 TESTS = '''
@@ -228,6 +230,18 @@ def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
     read = "from .values import ROWS\n\ndef test_rows():\n    assert len(ROWS) == 1\n"
     (one,) = loaded(tmp_path, {"second/test_rows.py": read})[0]
     assert one.imports == "from second.values import ROWS"
+
+
+def test_folders_of_the_versions_are_no_difference():
+    roots = ["/tmp/x/old", "/tmp/x/new"]
+    seen = [normal(["returns", [["@out", "==", "'reads %s/a at 0x7f19a83de7d0'" % root]], "{}", None, False, None, False], roots) for root in roots]
+    assert seen[0] == seen[1] and seen[0][1][0][2] == "'reads <project>/a at 0x…'"
+
+
+def test_an_object_that_a_method_returns_is_shown_in_words():
+    new = ["returns", [["{}", "is", "@subject"]], "{}", None, False, None, False]
+    old = ["raises", [], "{}", None, True, ["ValueError", "no", 1], False]
+    assert shown(new, old, "exception") == "the object itself"
 
 
 OPTION_TESTS = '''

@@ -31,7 +31,7 @@ LEAST_SHARE = 0.4  # of what is left after loading
 class DiffSession(Session):
     def __init__(self, request, module, guard, report, tracer, import_features, fixtures):
         super().__init__(request, module, guard, report, tracer, import_features, fixtures)
-        self.root = request["root"]
+        self.roots = dict.fromkeys((request["root"], request["diff"]["new_root"]))
         self.tracer = tracer
         self.changed = {one["path"]: one for one in request["diff"]["changed"]}
         self.snippets = snippets.Snippets(request, guard, lambda: report.record_call(Case("", ())))
@@ -60,7 +60,10 @@ class DiffSession(Session):
     def observed(self, outcome):
         features = frozenset(
             (self.changed[feature[0]]["file"],) + feature[1:] for feature in outcome.features if feature[0] in self.changed)
-        return diff_compare.normal(outcome.data(), self.root), features, self.tracer.steps
+        data = diff_compare.normal(outcome.data(), self.roots)
+        if outcome.how == "refused" and outcome.why != self.runner.guard.refused:
+            data[3] = None  # something else than the sandbox refused it
+        return data, features, self.tracer.steps
 
     def is_loaded(self, path):
         """Whether a file is a module of this process."""
