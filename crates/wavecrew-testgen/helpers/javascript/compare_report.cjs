@@ -202,8 +202,8 @@ class ComparisonReport {
   outcome(seconds) {
     const { request, search } = this;
     const lists = (side) => Object.fromEntries(Object.entries(this.lines[side]).map(([file, numbers]) => [file, [...numbers].sort((a, b) => a - b)]));
-    const dropped = [...search.dropped].map(([what, why]) => ({ what, why }));
-    if (Object.values(request.tests).includes(true) && !request.testNames && this.differences.length + this.guards.length > 0) {
+    const dropped = search.left();
+    if (Object.values(request.tests).includes(true) && !request.testNames && this.differences.length + this.guards.length + this.pieces.length > 0) {
       dropped.push({ what: 'tests', why: 'none was written, because the project has neither vitest nor jest installed' });
     }
     if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });

@@ -245,6 +245,38 @@ fn a_version_that_cannot_be_imported_is_reported_with_its_error() {
 }
 
 #[test]
+fn what_only_one_version_tries_and_the_sandbox_refuses_is_reported() {
+    let old = "import socket\n\n\ndef send(n):\n    return n\n\n\ndef load(n):\n    return socket.create_connection(('127.0.0.1', n)).fileno()\n";
+    let new = "import socket\n\n\ndef send(n):\n    socket.create_connection(('127.0.0.1', 9))\n    return n\n\n\ndef load(n):\n    return socket.create_connection(('localhost', n)).fileno()\n";
+    let old_script = "exports.leave = (n) => (n > 3 ? n : 0);\n";
+    let new_script = "exports.leave = (n) => (n > 3 ? process.exit(n) : 0);\n";
+    let sandbox = repository(&[
+        &[("m.py", old), ("index.js", old_script)],
+        &[("m.py", new), ("index.js", new_script)],
+    ]);
+    let outcome = sandbox.wavecrew("diff HEAD~1 --json --budget 5m");
+    let report = json(&outcome);
+    let notes = report["notes"].as_array().unwrap();
+    for (what, why) in [
+        (
+            "send",
+            "with some inputs, the sandbox refuses the new version: socket.",
+        ),
+        ("load", "the sandbox refuses both versions: socket."),
+        (
+            "leave",
+            "with some inputs, the new version tries to end the process, which the sandbox refuses",
+        ),
+    ] {
+        let found = notes
+            .iter()
+            .any(|note| note["what"] == what && note["why"].as_str().unwrap().starts_with(why));
+        assert!(found, "{what}: {notes:#?}");
+    }
+    assert_eq!(report["complete"], true, "{report:#}");
+}
+
+#[test]
 fn bad_input_has_its_own_message() {
     let outside = Sandbox::new();
     let outcome = outside.wavecrew("diff");

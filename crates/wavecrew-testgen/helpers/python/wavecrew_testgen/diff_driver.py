@@ -369,8 +369,7 @@ class Entry:
             known += [line for line in lines if line not in known]
         for target, whys in sorted(result["refused"].items()):
             for why in whys:
-                if not why.startswith("setup"):
-                    diff.drop(target, why)
+                diff.drop(result["targets"][target]["qualified_name"], why)
         groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
         print(json.dumps({"searched": {"calls": result["calls"], "differ": len(candidates)}}), flush=True)

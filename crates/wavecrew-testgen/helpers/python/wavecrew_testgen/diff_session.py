@@ -163,7 +163,7 @@ class DiffSession(Session):
             "result", differences=search.found(), calls=search.compared, origin=self.names.origin,
             reached=search.reached_lines(), same=search.unchanged(),
             targets={target.key: target_data(target) for target in search.targets.values()},
-            refused={key: sorted(whys) for key, whys in search.refused.items()})
+            refused=search.all_refused())
 
     def _wall_seconds(self):
         """Wall time for the search: more processes must load the module later, to confirm what it finds."""
