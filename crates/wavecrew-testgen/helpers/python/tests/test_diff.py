@@ -285,6 +285,16 @@ def write(folder, files):
         path.write_text(text)
 
 
+def test_what_the_old_version_did_not_run_in_time_tells_nothing():
+    suite = diff_suite.Suite(types.SimpleNamespace(request={}), [], [])
+    suite.seen = {"old": {}, "new": {"a": {"outcome": "passed"}}}
+    assert suite._tells("a")
+    suite.is_old_late = True
+    assert not suite._tells("a")
+    suite.seen["old"] = {"a": {"outcome": "failed"}}
+    assert suite._tells("a")
+
+
 HARD = '''
 import hashlib
 
