@@ -16,7 +16,9 @@ use crate::report::Report;
 /// One line with the result.
 pub fn summary(report: &Report) -> String {
     let what = match report.differences.len() {
-        0 if report.compared == 0 && !report.notes.is_empty() => "nothing compared".to_owned(),
+        0 if report.is_empty_handed() || report.compared == 0 && !report.notes.is_empty() => {
+            "nothing compared".to_owned()
+        }
         0 => "no difference".to_owned(),
         number => count(number, "difference"),
     };

@@ -93,7 +93,7 @@ class Comparison {
       const reduced = await this.reduce(search, this.isStopped ? 0 : Date.now() + left * (1 - SEARCH_SHARE) * REDUCE_SHARE);
       for (const version of versions.all) version.end('done');
       print({ searched: { calls: search.calls, differ: reduced.length } });
-      print({ progress: `confirming ${reduced.length} inputs` });
+      if (reduced.length > 0) print({ progress: `confirming ${reduced.length} ${reduced.length === 1 ? 'input' : 'inputs'}` });
       await this.confirm(reduced, search, report);
     } finally {
       for (const version of versions.all) version.end('done');

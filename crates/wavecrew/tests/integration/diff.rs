@@ -216,6 +216,16 @@ const IMPORTS: &[(&str, &str, &str)] = &[
         "the sandbox refuses what the import does: socket",
     ),
     (
+        "ending.py",
+        "import os\n\nos._exit(0)\n\n\ndef f():\n    return 2\n",
+        "the import ends the process",
+    ),
+    (
+        "logging_here.py",
+        "open(__file__ + '.log', 'w')\n\n\ndef f():\n    return 2\n",
+        "the sandbox refuses what the import does: writing <project>/logging_here.py.log",
+    ),
+    (
         "endless.py",
         "while True:\n    pass\n\n\ndef f():\n    return 2\n",
         "the import",
@@ -322,6 +332,11 @@ fn bad_input_has_its_own_message() {
         ("diff HEAD~1 --staged --worktree", 2, "cannot be used with"),
         ("diff HEAD~2..HEAD --staged", 2, "names two versions"),
         ("diff --budget 1s", 2, "not a time between 5s and 24h"),
+        (
+            "diff HEAD~2 --output missing/report.md",
+            5,
+            "cannot write missing/report.md",
+        ),
     ] {
         let outcome = sandbox.wavecrew(words);
         assert_eq!(outcome.code, Some(code), "{words}: {outcome:?}");

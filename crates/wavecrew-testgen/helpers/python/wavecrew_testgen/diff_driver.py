@@ -84,6 +84,8 @@ class Diff:
             entry.search(budget if number == 0 else budget / 2)
             if number == 0 and not self.outcome["differences"]:
                 entries += self._importers()
+        if not self.outcome["calls"] and not self.outcome["left_out"] and not self.outcome["differences"]:
+            self.drop(self.file, "no input reaches its changed code")
         self.outcome["differences"] = grouped(self.outcome["differences"])
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
@@ -373,7 +375,8 @@ class Entry:
         groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
         print(json.dumps({"searched": {"calls": result["calls"], "differ": len(candidates)}}), flush=True)
-        diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
+        differ = "%d differ: confirming in new processes" % len(candidates) if candidates else "none differs"
+        diff.progress("%d inputs compared, %s" % (result["calls"], differ))
         # Calls that do not end take long to confirm: they must not cost the others their time.
         ending = [found for found in candidates if found["kind"] not in ENDED]
         endless = [found for found in candidates if found["kind"] in ENDED]
