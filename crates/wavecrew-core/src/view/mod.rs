@@ -66,18 +66,14 @@ impl SessionMeta<'_> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionSummary {
     pub counts: Counts,
-    /// Counts of wave 1, 2, ...
-    pub waves: Vec<Counts>,
     /// How long at least one worker was running, from attempts that have ended.
     pub elapsed: Duration,
 }
 
 impl SessionSummary {
     pub fn of(ledger: &Ledger) -> Self {
-        let waves = 1..=ledger.plan().waves();
         Self {
             counts: ledger.counts(),
-            waves: waves.map(|wave| ledger.wave_counts(wave)).collect(),
             elapsed: busy(ledger),
         }
     }
