@@ -248,10 +248,6 @@ impl SessionPaths {
         self.in_run("scratch")
     }
 
-    pub fn scratch_of(&self, task: &str, attempt: u32) -> PathBuf {
-        self.scratch_folder().join(format!("{task}.{attempt}"))
-    }
-
     /// The folder that one open attempt's worker writes, and no other worker. It has the number of the token's file.
     pub fn inbox(&self, number: u32) -> PathBuf {
         self.in_run(format!("{INBOX}{number:x}"))

@@ -83,11 +83,6 @@ pub fn open_read(path: &Path) -> io::Result<Found<File>> {
     open(path, 1, OFlags::RDONLY)
 }
 
-/// Opens a regular file for reading; a worker may have made the last `below` components of its path.
-pub fn open_read_below(path: &Path, below: usize) -> io::Result<Found<File>> {
-    open(path, below, OFlags::RDONLY)
-}
-
 /// Opens a regular file for changes in place; the worker controls its name, but not its folder.
 pub fn open_change(path: &Path) -> io::Result<Found<File>> {
     open(path, 1, OFlags::RDWR)
@@ -248,6 +243,6 @@ mod tests {
         fs::write(outside.join("file"), "x").unwrap();
         symlink(&outside, place.join("sub")).unwrap();
         let path = place.join("sub/file");
-        assert!(matches!(open_read_below(&path, 2).unwrap(), Found::Foreign));
+        assert!(matches!(open(&path, 2, OFlags::RDONLY).unwrap(), Found::Foreign));
     }
 }
