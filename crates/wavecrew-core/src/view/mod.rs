@@ -237,6 +237,11 @@ fn reorders(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// The first characters of a commit's hash, as people read it.
+pub fn short_commit(hash: &str) -> String {
+    hash.chars().take(10).collect()
+}
+
 /// `3 tasks`, `1 wave`
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

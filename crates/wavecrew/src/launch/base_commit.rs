@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use wavecrew_core::view::short_commit;
 
 /// The commit that is checked out, if the project is a git repository with one.
 pub fn head(project: &Path) -> Option<String> {
@@ -23,12 +24,11 @@ pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
         .status()
         .ok()?
         .success();
-    let short = |commit: &str| commit.chars().take(10).collect::<String>();
     (!below).then(|| {
         format!(
             "it was made on commit {}, which {} does not contain",
-            short(base),
-            short(&now)
+            short_commit(base),
+            short_commit(&now)
         )
     })
 }

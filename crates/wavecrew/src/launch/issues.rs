@@ -13,6 +13,7 @@ use wavecrew_core::issue::IssueStatus;
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, Team};
+use wavecrew_core::view::short_commit;
 use wavecrew_session::IssueStore;
 
 /// Adds new issues to the store. If another process used an id first, the table gets the new id.
@@ -104,10 +105,7 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
         return None;
     }
     match state.worktree.as_deref().map(|worktree| &worktree.state) {
-        Some(WorktreeState::Merged { commit: Some(commit) }) => Some(format!(
-            "merged in {}",
-            commit.chars().take(10).collect::<String>()
-        )),
+        Some(WorktreeState::Merged { commit: Some(commit) }) => Some(format!("merged in {}", short_commit(commit))),
         Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused) => None,
         // Without worktrees, all workers worked in the project itself.
         None => Some("done".to_owned()),
