@@ -1,5 +1,6 @@
 //! How a request gets its pipeline: by a fixed choice, by the size of the change, or by its words.
 
+use crate::view::count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -101,14 +102,8 @@ pub struct ChangeSize {
 
 impl std::fmt::Display for ChangeSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ending = |n| if n == 1 { "" } else { "s" };
-        let Self { files, modules } = self;
-        write!(
-            f,
-            "{files} file{} in {modules} module{}",
-            ending(*files),
-            ending(*modules)
-        )
+        let (files, modules) = (self.files as usize, self.modules as usize);
+        write!(f, "{} in {}", count(files, "file"), count(modules, "module"))
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use wavecrew_core::view::count;
 use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 
@@ -37,14 +38,14 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .map_or("nothing".to_owned(), |entry| entry.path.display().to_string());
     Ok(RoleResult::with(format!(
         "{} in scope ({}), {}; {} to test, {first} first. The strategy is in strategy/test-strategy.md.",
-        counted(task.scope.files.len(), "file"),
+        count(task.scope.files.len(), "file"),
         task.scope.how,
         if names.is_empty() {
             "no test framework".to_owned()
         } else {
             names.join(", ")
         },
-        counted(ranked.iter().map(|entry| entry.functions.len()).sum(), "function"),
+        count(ranked.iter().map(|entry| entry.functions.len()).sum(), "function"),
     )))
 }
 
@@ -151,7 +152,7 @@ fn existing(framework: &FrameworkInScope) -> String {
             } else {
                 format!(" Shared by tests: {}.", some(&shared))
             };
-            format!("{} in {}.{shared}", counted(many, "test file"), some(&folders))
+            format!("{} in {}.{shared}", count(many, "test file"), some(&folders))
         }
     }
 }
@@ -255,8 +256,4 @@ fn some(names: &[&str]) -> String {
         String::new()
     };
     format!("{}{more}", shown.join(", "))
-}
-
-fn counted(many: usize, what: &str) -> String {
-    wavecrew_core::view::count(many, what)
 }
