@@ -16,6 +16,7 @@ use crate::engine::{Counts, Ledger, TaskProgress, TaskState};
 use crate::event::{RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::pool::Pool;
+use crate::sanitise::reorders;
 use crate::time::{Timestamp, human};
 use std::time::Duration;
 
@@ -231,10 +232,6 @@ pub fn one_line(text: &str) -> String {
         }
     }
     line
-}
-
-fn reorders(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The first characters of a commit's hash, as people read it.
