@@ -172,12 +172,13 @@ impl PipelineIssue {
     }
 }
 
-fn prefix_of(id: &str) -> &str {
+/// The id without its number.
+pub(crate) fn prefix_of(id: &str) -> &str {
     id.rsplit_once('-').map_or(id, |(prefix, _)| prefix)
 }
 
 /// The id of the n-th copy of a task, counted from 0.
-fn numbered(id: &str, n: usize) -> String {
+pub(crate) fn numbered(id: &str, n: usize) -> String {
     format!("{}-{:03}", prefix_of(id), n + 1)
 }
 

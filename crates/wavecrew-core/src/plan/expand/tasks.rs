@@ -2,7 +2,7 @@
 
 use super::{Expanded, Rows, modules::module, plain, row, unique};
 use crate::plan::Plan;
-use crate::team::{Expansion, PipelineTask};
+use crate::team::{Expansion, PipelineTask, numbered, prefix_of};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -234,14 +234,6 @@ fn describe(task: &PlanTask) -> String {
         text += &format!(" Done when: {}.", task.convergence_criteria.join("; "));
     }
     text
-}
-
-fn prefix_of(id: &str) -> &str {
-    id.rsplit_once('-').map_or(id, |(prefix, _)| prefix)
-}
-
-fn numbered(id: &str, n: usize) -> String {
-    format!("{}-{:03}", prefix_of(id), n + 1)
 }
 
 fn is_numbered(id: &str, like: &str) -> bool {
