@@ -5,10 +5,9 @@ mod fill;
 
 pub use fill::{fill, placeholders};
 
-use crate::engine::is_engine_column;
 use crate::id::TaskIx;
 use crate::plan::Plan;
-use crate::team::{Access, GateKind, Role, Team};
+use crate::team::{Access, COMMON_COLUMNS, GateKind, Role, Team};
 use std::fmt::Write as _;
 
 /// The parts of a prompt.
@@ -43,17 +42,6 @@ pub struct Revision<'a> {
     pub why: &'a str,
     pub brief: &'a str,
 }
-
-/// Columns with their own place in the prompt.
-const PLACED: [&str; 7] = [
-    "id",
-    "title",
-    "description",
-    "role",
-    "deps",
-    "context_from",
-    "exec_mode",
-];
 
 pub fn first_message(briefing: &Briefing<'_>) -> String {
     let Briefing { team, plan, task, .. } = briefing;
@@ -162,7 +150,7 @@ fn put_row(text: &mut String, briefing: &Briefing<'_>) {
     let Briefing { team, plan, task, .. } = briefing;
     let shown = plan.header().iter().filter(|name| {
         let name = name.as_str();
-        !PLACED.contains(&name) && !is_engine_column(team, name)
+        !COMMON_COLUMNS.contains(&name) && team.output_columns().all(|output| output.name != name)
     });
     let rows: Vec<_> = shown
         .map(|name| (name, plan.cell(*task, name)))
