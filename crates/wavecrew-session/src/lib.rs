@@ -42,7 +42,7 @@ pub use log_reader::{LogReader, end_of_log};
 pub use pack::{Pack, PackReader};
 pub use paths::{ProjectPaths, SessionPaths, WORKFLOW_FOLDER};
 pub use person_requests::{PersonRequest, PersonRequests};
-pub use reader::SessionView;
+pub use reader::{SessionView, state_name};
 pub use session::{
     SESSION_FORMAT, SessionDir, SessionEntry, SessionInfo, SessionState, list_sessions, session_id,
 };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Event;
-use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView};
+use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView, state_name};
 
 /// Sessions that are kept in memory.
 const KEPT: usize = 8;
@@ -114,12 +114,7 @@ impl Followed {
     }
 
     pub fn state(&self) -> &'static str {
-        match (&self.holder, &self.info) {
-            (Some(_), _) if self.ledger.paused => "paused",
-            (Some(_), _) => "running",
-            (None, Some(info)) => info.state.name_when_idle(),
-            (None, None) => "broken",
-        }
+        state_name(self.holder.as_ref(), self.info.as_ref(), self.ledger.paused)
     }
 }
 
