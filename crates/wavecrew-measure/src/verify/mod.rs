@@ -7,7 +7,7 @@ mod find;
 #[cfg(test)]
 mod tests;
 
-pub use affected::affected_tests;
+pub use affected::{affected_tests, mentions};
 pub use compare::{Comparison, compare};
 pub use find::{Commands, TestMethod, find_commands};
 

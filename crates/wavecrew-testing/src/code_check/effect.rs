@@ -7,6 +7,7 @@ use super::hard_coded;
 use super::plan_word::PlanWord;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
+use wavecrew_measure::verify::mentions;
 use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
 /// How many names a message lists.
@@ -184,11 +185,11 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
                 BodyShape::Constants(answers) => {
                     real = true;
                     let expected = |test: &&str| {
-                        has_word(test, &function.name)
+                        mentions(test, &function.name)
                             && answers
                                 .iter()
                                 .filter(|answer| !answer.is_empty())
-                                .all(|answer| has_word(test, answer))
+                                .all(|answer| mentions(test, answer))
                     };
                     if test_texts.iter().any(expected) {
                         tables.push(place);
@@ -294,15 +295,6 @@ pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
             listed(&found)
         );
         Problem::new(Rule::Missing, what)
-    })
-}
-
-pub fn has_word(text: &str, word: &str) -> bool {
-    let inside = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + word.len()..].chars().next();
-        !before.is_some_and(inside) && !after.is_some_and(inside)
     })
 }
 

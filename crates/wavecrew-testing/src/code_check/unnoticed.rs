@@ -1,13 +1,13 @@
 //! Whether any test notices when the new code does nothing.
 
-use super::effect::{has_effect, has_word, hollow_tests, listed};
+use super::effect::{has_effect, hollow_tests, listed};
 use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::FileChange;
 use super::{Changes, CodeAttempt, CodeCheckError, CodeState, state_before};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
-use wavecrew_measure::verify::{self, SuiteResult};
+use wavecrew_measure::verify::{self, SuiteResult, mentions};
 use wavecrew_syntax::{Grammar, MutantKind, apply, controls};
 
 /// New tests that cannot fail: as they are written, or because all tests pass also when the functions in the new files that
@@ -72,7 +72,7 @@ fn is_tested(path: &str, tests: &[&str]) -> bool {
         "__init__" | "index" | "mod" => names.next().unwrap_or(stem),
         _ => stem,
     };
-    tests.iter().any(|text| has_word(text, stem))
+    tests.iter().any(|text| mentions(text, stem))
 }
 
 /// A new source file without what its functions do.
