@@ -17,3 +17,4 @@ pub mod state_folder;
 pub mod team;
 pub mod time;
 pub mod view;
+mod words;

@@ -2,12 +2,13 @@
 //! and user stories.
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, is_story};
-use super::item::{Item, below, defined, has_word};
+use super::item::{Item, below, defined};
 use super::{REQUIREMENT, listed, twice};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
 use crate::claim::text::{Gap, defers, gap, is_english, particulars, without_ids, word_count, words};
+use crate::words::has_word;
 
 /// `MoSCoW`, and other words for the same.
 const PRIORITIES: [(&str, &str); 26] = [

@@ -7,6 +7,7 @@ use crate::event::TaskResult;
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::team::{Dimension, DimensionSource, GateKind, Team};
+use crate::words::is_form_of;
 
 /// A mean may differ by this much from what was reported: people round.
 const ROUNDING: f64 = 1.5;
@@ -49,7 +50,8 @@ pub fn complete_report(
             } => {
                 let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
                 let said = value(report, "verdict").unwrap_or_default().to_owned();
-                let known = words.iter().find(|word| is_word(said.trim(), word));
+                let bare = said.trim_matches(|c: char| !c.is_alphanumeric());
+                let known = words.iter().find(|word| is_form_of(bare, word));
                 let Some(word) = known else {
                     return Err(format!(
                         "the report needs `verdict`, one of {}, and has `{said}`",
@@ -62,19 +64,6 @@ pub fn complete_report(
         }
     }
     Ok(())
-}
-
-/// Whether a text is the word, in any letters and in its other forms: `Approved`.
-fn is_word(said: &str, word: &str) -> bool {
-    let said = said.trim_matches(|c: char| !c.is_alphanumeric());
-    let start = said
-        .get(..word.len())
-        .filter(|start| start.eq_ignore_ascii_case(word));
-    start.is_some()
-        && matches!(
-            said[word.len()..].to_lowercase().as_str(),
-            "" | "d" | "s" | "ed" | "ly"
-        )
 }
 
 /// Replaces a value where it stands.
