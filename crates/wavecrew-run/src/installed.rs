@@ -88,10 +88,9 @@ pub fn version(program: &Path) -> Result<String, String> {
         // A longer output is not a version.
         let _ = stdout.take(4096).read_to_string(&mut text);
     }
-    let word = text
-        .split_whitespace()
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    word.map(str::to_owned)
+    let bare = text.split_whitespace().map(|word| word.strip_prefix('v').unwrap_or(word));
+    let mut versions = bare.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    versions.next().map(str::to_owned)
         .ok_or_else(|| "`--version` printed no version".to_owned())
 }
 
