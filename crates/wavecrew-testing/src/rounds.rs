@@ -42,14 +42,6 @@ pub fn round(session: &Path, task: &str, attempt: u32) -> SessionPaths {
     SessionPaths::at(session).round(task, attempt)
 }
 
-pub fn run_file(session: &Path, layer: &str) -> PathBuf {
-    SessionPaths::at(session).run_result(layer)
-}
-
-pub fn feedback_file(session: &Path, layer: &str) -> PathBuf {
-    SessionPaths::at(session).feedback(layer)
-}
-
 /// Writes a file as a whole or not at all: the process may be killed at any moment.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension("part");
