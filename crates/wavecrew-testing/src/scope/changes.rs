@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wavecrew_session::WORKFLOW_FOLDER;
 
-use wavecrew_diff::git::{names, run};
+use wavecrew_process::{git_bytes, git_names};
 
 /// What was compared to find the files in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) struct Changes {
 
 /// `None`: not a repository, or no git at all.
 pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Changes>, GitError> {
-    let inside = run(project, &["rev-parse", "--is-inside-work-tree"]);
+    let inside = git_bytes(project, &["rev-parse", "--is-inside-work-tree"]);
     let inside = match inside {
         Ok(answer) => answer.is_some(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
@@ -83,14 +83,14 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
         };
     }
     let verify = |revision: &str| {
-        run(
+        git_bytes(
             project,
             &["rev-parse", "--verify", "--quiet", "--end-of-options", revision],
         )
     };
     let commit = verify("HEAD")?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
     let diff = |base: &str| {
-        run(
+        git_bytes(
             project,
             &[
                 "diff",
@@ -116,9 +116,9 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
         None if commit.is_some() => (Base::Staged, diff("HEAD")?.unwrap_or_default()),
         None => (Base::Staged, diff("--cached")?.unwrap_or_default()),
     };
-    let untracked = run(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
-    let files = names(&listed)
-        .chain(names(&untracked))
+    let untracked = git_bytes(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
+    let files = git_names(&listed)
+        .chain(git_names(&untracked))
         .filter(|path| !path.starts_with(WORKFLOW_FOLDER) && !path.starts_with(".git"))
         .collect();
     Ok(Some(Changes { base, commit, files }))

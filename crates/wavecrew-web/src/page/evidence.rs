@@ -12,7 +12,7 @@ use wavecrew_core::engine::WorktreeState;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::ColumnType;
 use wavecrew_core::view::one_line;
-use wavecrew_process::{git_command, git_output};
+use wavecrew_process::git_bytes;
 use wavecrew_session::SessionDir;
 
 /// Bytes of a file or a diff, tests, files and mutants that are shown.
@@ -181,11 +181,8 @@ fn commits(shot: &Shot<'_>, task: TaskIx) -> Vec<String> {
 
 fn commit_diff(shot: &Shot<'_>, task: TaskIx, commit: &str) -> Markup {
     let words = ["show", "--no-color", "--stat", "--patch", commit];
-    let shown = git_output(git_command(shot.project(), &words));
-    let text = shown
-        .ok()
-        .filter(|shown| shown.status.success())
-        .map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned());
+    let shown = git_bytes(shot.project(), &words).ok().flatten();
+    let text = shown.map(|shown| String::from_utf8_lossy(&shown).into_owned());
     html! {
         details id=(shot.key(task, &format!("commit-{commit}"))) {
             summary { "Commit " code { (commit) } }

@@ -126,9 +126,5 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The commit that the tests record, where there is one.
 fn commit(root: &Path) -> Option<String> {
-    let output = wavecrew_process::git_command(root, &["rev-parse", "--short", "HEAD"])
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+    wavecrew_process::git_text(root, &["rev-parse", "--short", "HEAD"]).ok()?
 }
