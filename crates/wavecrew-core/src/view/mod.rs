@@ -18,7 +18,11 @@ use crate::id::TaskIx;
 use crate::pool::Pool;
 use crate::sanitise::reorders;
 use crate::time::{Timestamp, human};
+use std::fmt::Write as _;
 use std::time::Duration;
+
+/// How many files or refusals of a task are listed.
+const LISTED: usize = 5;
 
 /// The facts of a report about the session itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -137,7 +141,7 @@ pub fn duration(state: &TaskState) -> Option<Duration> {
 /// Files that the worker changed after its report, on one line; only the first few.
 pub fn edits_after_report(state: &TaskState) -> Option<String> {
     let files = state.edits_after_report.as_deref()?;
-    Some(first_few(files.iter().map(|file| one_line(file))))
+    Some(first_few(files.iter().map(|file| one_line(file)), LISTED))
 }
 
 /// The settings that would allow what the sandbox refused.
@@ -147,21 +151,29 @@ pub const ALLOWING: &str =
 /// What the sandbox refused to the worker, on one line; only the first few.
 pub fn refusals(state: &TaskState) -> Option<String> {
     let refusals = state.refusals.as_deref()?;
-    Some(first_few(refusals.iter().map(|refusal| {
-        format!("{} {}", refusal.access.as_str(), one_line(&refusal.path))
-    })))
+    let texts = refusals
+        .iter()
+        .map(|refusal| format!("{} {}", refusal.access.as_str(), one_line(&refusal.path)));
+    Some(first_few(texts, LISTED))
 }
 
-fn first_few(items: impl ExactSizeIterator<Item = String>) -> String {
-    const LISTED: usize = 5;
-    let more = items.len().saturating_sub(LISTED);
-    let listed: Vec<String> = items.take(LISTED).collect();
-    let line = listed.join(", ");
-    if more > 0 {
-        format!("{line} and {more} more")
-    } else {
-        line
+/// `a, b and 3 more`
+pub fn first_few<I, S>(items: I, most: usize) -> String
+where
+    I: IntoIterator<Item = S, IntoIter: ExactSizeIterator>,
+    S: AsRef<str>,
+{
+    let items = items.into_iter();
+    let more = items.len().saturating_sub(most);
+    let mut line = String::new();
+    for (at, item) in items.take(most).enumerate() {
+        line += if at == 0 { "" } else { ", " };
+        line += item.as_ref();
     }
+    if more > 0 {
+        let _ = write!(line, " and {more} more");
+    }
+    line
 }
 
 /// What a task's line starts with.

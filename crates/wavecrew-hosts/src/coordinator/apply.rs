@@ -11,6 +11,7 @@ use crate::task::{BroughtBack, Root, RootKind};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wavecrew_core::view::first_few;
 use wavecrew_process::sandbox::Confinement;
 
 /// More paths are not listed in a note.
@@ -132,14 +133,10 @@ impl AppliedTurn {
             brought_here::add(&self.shared, &line)?;
         }
         if !refused.is_empty() {
-            let more = refused.len().saturating_sub(LISTED);
-            let mut text = refused[..refused.len().min(LISTED)].join(", ");
-            if more > 0 {
-                text += &format!(" and {more} more");
-            }
             notes.push(format!(
-                "Host {} changed files that the role may not change; not copied back: {text}",
-                self.host
+                "Host {} changed files that the role may not change; not copied back: {}",
+                self.host,
+                first_few(&refused, LISTED)
             ));
         }
         Ok(notes)

@@ -21,6 +21,7 @@ use wavecrew_core::id::TaskIx;
 use crate::environment::{EnvironmentError, TestEnvironment};
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
 use wavecrew_core::event::Verdict;
+use wavecrew_core::view::first_few;
 
 /// A claim to check.
 #[derive(Debug, Clone)]
@@ -138,9 +139,5 @@ const NAMED: usize = 10;
 
 /// `a, b and 3 more`.
 pub(crate) fn listed(names: &[String]) -> String {
-    let mut text = names[..names.len().min(NAMED)].join(", ");
-    if names.len() > NAMED {
-        text.push_str(&format!(" and {} more", names.len() - NAMED));
-    }
-    text
+    first_few(names, NAMED)
 }

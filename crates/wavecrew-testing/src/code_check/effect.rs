@@ -7,6 +7,7 @@ use super::hard_coded;
 use super::plan_word::PlanWord;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
+use wavecrew_core::view::first_few;
 use wavecrew_measure::verify::mentions;
 use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
@@ -14,18 +15,7 @@ use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, t
 const LISTED: usize = 6;
 
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(LISTED)
-        .map(|name| quoted_path(name.as_ref()))
-        .collect();
-    let more = names.len().saturating_sub(LISTED);
-    let shown = shown.join(", ");
-    if more == 0 {
-        shown
-    } else {
-        format!("{shown} and {more} more")
-    }
+    first_few(names.iter().map(|name| quoted_path(name.as_ref())), LISTED)
 }
 
 /// Whether the change of one file can change what the program does.

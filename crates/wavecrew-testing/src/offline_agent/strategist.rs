@@ -6,7 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use wavecrew_core::view::count;
+use wavecrew_core::view::{count, first_few};
 use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 
@@ -248,12 +248,5 @@ fn some(names: &[&str]) -> String {
     if names.is_empty() {
         return "nothing".to_owned();
     }
-    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("{}{more}", shown.join(", "))
+    first_few(names.iter().map(|name| format!("`{name}`")), NAMED)
 }
