@@ -205,8 +205,7 @@ impl Shot<'_> {
 }
 
 pub fn clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Timestamp(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+    Timestamp::from(SystemTime::now())
 }
 
 /// The state of a task in one word.
