@@ -8,6 +8,7 @@ mod git;
 pub mod guardian;
 mod identity;
 mod limits;
+mod lock_anyway;
 mod own_process;
 mod pipes;
 pub mod process_table;
@@ -32,6 +33,7 @@ pub use git::{
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};
+pub use lock_anyway::LockAnyway;
 pub use own_process::{signal_self, terminate_when_stdin_closes};
 pub use pipes::{drain_pipe, input_pipe, no_input, output_pipe, pump};
 use sandbox::Confinement;

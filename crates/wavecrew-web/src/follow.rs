@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Event;
+use wavecrew_process::LockAnyway;
 use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView, state_name};
 
 /// Sessions that are kept in memory.
@@ -144,24 +145,19 @@ impl Followers {
 
     /// The session of this id, up to date.
     pub fn get(&self, id: &str) -> Result<Arc<Mutex<Followed>>, SessionError> {
-        let known = lock(&self.open).get(id).cloned();
+        let known = self.open.lock_anyway().get(id).cloned();
         if let Some(known) = known {
             // A removed folder is no longer a session.
             SessionDir::open(&self.project, id)?;
-            lock(&known).refresh()?;
+            known.lock_anyway().refresh()?;
             return Ok(known);
         }
         let followed = Arc::new(Mutex::new(Followed::open(SessionDir::open(&self.project, id)?)?));
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock_anyway();
         if open.len() >= KEPT {
             open.retain(|_, session| Arc::strong_count(session) > 1);
         }
         open.insert(id.to_owned(), Arc::clone(&followed));
         Ok(followed)
     }
-}
-
-/// A panic while one page is made must not make every later page fail.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use wavecrew_process::LockAnyway;
 use wavecrew_core::view::count;
 
 /// One turn, in the order in which they were brought back.
@@ -26,7 +27,7 @@ pub(super) struct BroughtLine {
 /// Records that the project has these changes.
 pub(super) fn add(shared: &Shared, line: &BroughtLine) -> io::Result<()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = ONE_AT_A_TIME.lock_anyway();
     let session = &shared.files.session;
     let mut text = serde_json::to_string(line).expect("plain data");
     text.push('\n');

@@ -1,6 +1,5 @@
 //! Handles the messages of hosts about turns.
 
-use super::lock;
 use super::pipes::Work;
 use super::results::Incoming;
 use super::run::Coordinator;
@@ -10,7 +9,7 @@ use crate::objects::ObjectId;
 use bytes::Bytes;
 use std::time::Duration;
 use wavecrew_core::event::ProcessId;
-use wavecrew_process::{GuardianEvent, ProcessExit};
+use wavecrew_process::{LockAnyway, GuardianEvent, ProcessExit};
 use wavecrew_remote::lease::TurnResult;
 use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, Refusal, decode, unbundle};
 use wavecrew_run::place::PlaceEvent;
@@ -117,7 +116,7 @@ impl Coordinator {
         }
         match reason {
             Refusal::Busy | Refusal::Withdrawn => {
-                lock(&self.hosts).refused(&host);
+                self.hosts.lock_anyway().refused(&host);
                 self.homes.retain(|_, home| *home != host);
                 self.put_back(key, BUSY_PAUSE);
             }

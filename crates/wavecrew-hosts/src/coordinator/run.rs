@@ -6,7 +6,7 @@ use super::prepare::{PrepareError, RunFiles};
 use super::results::{Remover, purge};
 use super::turns::{Ended, Ready, Turn};
 use super::unneeded::Needs;
-use super::{Command, Directory, RunFacts, lock};
+use super::{Command, Directory, RunFacts};
 use crate::lease_keys::Written;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::Buckets;
@@ -22,6 +22,7 @@ use wavecrew_remote::lease::{CoordinatorLease, LeaseRecord, Moment};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::sign::RunKey;
 use wavecrew_run::place::PlaceEvent;
+use wavecrew_process::LockAnyway;
 use wavecrew_run::worker_commands::RelayReply;
 
 /// How often leases and waiting turns are checked.
@@ -237,7 +238,7 @@ impl Coordinator {
         self.follow_journal();
         let (now, mut due, mut restarted) = (self.now(), Vec::new(), Vec::new());
         {
-            let hosts = lock(&self.hosts);
+            let hosts = self.hosts.lock_anyway();
             for (key, turn) in &self.turns {
                 let Some(offer) = turn.offer() else { continue };
                 if offer.lease.next_tick().is_some_and(|at| at <= now) {

@@ -15,12 +15,13 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender as PipeSender;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
+use wavecrew_process::LockAnyway;
 use wavecrew_process::sandbox::Support;
 use wavecrew_process::{GuardianEvent, ProcessExit, Spawn, SpawnFailure, input_pipe, output_pipe};
 use wavecrew_remote::wire::{FromHost, OutputStream};
@@ -144,7 +145,7 @@ impl RunningTurn<'_> {
     }
 
     fn routes(&self) -> std::sync::MutexGuard<'_, HashMap<u64, UnboundedSender<GuardianEvent>>> {
-        self.context.routes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.context.routes.lock_anyway()
     }
 
     fn open_stdin(&self, map: &PathMap) -> io::Result<(OwnedFd, Option<PipeSender>)> {

@@ -17,13 +17,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 use wavecrew_agents::Redactor;
+use wavecrew_process::LockAnyway;
 use wavecrew_process::guardian::{Containment, Guardian, USER_NAMESPACE};
 use wavecrew_process::{GuardianEvent, ProcessError, check_open_files_limit};
 use wavecrew_remote::connect::{ConnectError, Connection, Link, connect};
@@ -310,7 +311,7 @@ impl Host {
             | GuardianEvent::Exited { key, .. } => *key,
             GuardianEvent::GuardianLost => return,
         };
-        let routes = self.context.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let routes = self.context.routes.lock_anyway();
         if let Some(route) = routes.get(&key) {
             let _ = route.send(event);
         }

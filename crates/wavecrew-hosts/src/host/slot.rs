@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+use wavecrew_process::LockAnyway;
 use wavecrew_run::sandbox::{Sandbox, SandboxSettings};
 
 /// Files of a slot that are known to have no paths.
@@ -42,16 +43,12 @@ impl Slot {
 
     /// The sandbox that the last turn left, if it was for the same.
     pub fn take_sandbox(&self, wanted: &SandboxOf) -> Option<Sandbox> {
-        let (of, sandbox) = self.last_sandbox().take()?;
+        let (of, sandbox) = self.sandbox.lock_anyway().take()?;
         (of == *wanted).then_some(sandbox)
     }
 
     pub fn keep_sandbox(&self, of: SandboxOf, sandbox: Sandbox) {
-        *self.last_sandbox() = Some((of, sandbox));
-    }
-
-    fn last_sandbox(&self) -> MutexGuard<'_, Option<(SandboxOf, Sandbox)>> {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.sandbox.lock_anyway() = Some((of, sandbox));
     }
 
     /// Makes the index of a working tree that of its commit, unless it is.
@@ -60,7 +57,7 @@ impl Slot {
             let found = git::git_folder(top)?.join("index").metadata().ok()?;
             Some((commit.to_owned(), Version::of(&found)))
         };
-        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut indexes = self.indexes.lock_anyway();
         if version().is_some_and(|now| indexes.get(top) == Some(&now)) {
             return Ok(());
         }
@@ -72,7 +69,7 @@ impl Slot {
 
     /// A snapshot with the host's paths in its small text files.
     pub fn with_paths(&self, given: &Snapshot, map: &PathMap, objects: &mut AtHand) -> io::Result<Snapshot> {
-        let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plain = self.plain.lock_anyway();
         if plain.0 != *map || plain.1.len() > REMEMBERED {
             *plain = (map.clone(), HashSet::new());
         }
@@ -97,7 +94,7 @@ impl Slot {
 
     /// Hashes of the files in its folders.
     pub fn hashes(&self) -> MutexGuard<'_, HashCache> {
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hashes.lock_anyway()
     }
 }
 

@@ -11,7 +11,7 @@ pub mod tls;
 pub use guard::Access;
 
 use crate::Person;
-use crate::follow::{Followers, lock};
+use crate::follow::Followers;
 use crate::page::conversation::Conversation;
 use crate::page::message::problem;
 use crate::page::project::{self, Summaries};
@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stream::{Follower, Subject};
 use tls::Certificate;
+use wavecrew_process::LockAnyway;
 use wavecrew_session::{SessionDir, SessionError};
 
 /// A browser that reads nothing for this long is disconnected.
@@ -276,7 +277,7 @@ async fn run_page(
 ) -> Response {
     render(move || {
         let followed = app.followers.get(&id)?;
-        let followed = lock(&followed);
+        let followed = followed.lock_anyway();
         Ok(Shot::take(&followed, &query, medium, |shot| {
             run::page(shot, &app.desk.open())
         }))
@@ -304,7 +305,7 @@ async fn run_fragments(
 ) -> Response {
     let made = tokio::task::spawn_blocking(move || {
         let followed = app.followers.get(&id)?;
-        let followed = lock(&followed);
+        let followed = followed.lock_anyway();
         let parts = Shot::take(&followed, &query, medium, |shot| {
             run::fragments(shot, &app.desk.open())
         });
@@ -365,7 +366,7 @@ async fn task_page(
 ) -> Response {
     let made = tokio::task::spawn_blocking(move || {
         let followed = app.followers.get(&id)?;
-        let followed = lock(&followed);
+        let followed = followed.lock_anyway();
         Ok(Shot::take(&followed, &query, medium, |shot| {
             let found = shot.ledger.plan().find(&name)?;
             let mut talk = Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));

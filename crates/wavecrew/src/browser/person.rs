@@ -8,13 +8,14 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wavecrew_core::event::AnsweredBy;
 use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{ChangedCell, Origin, Patch, Sheet};
 use wavecrew_run::questions::{self, WrittenAnswer};
 use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic, table_mark};
+use wavecrew_process::LockAnyway;
 use wavecrew_web::{Act, Person, Refusal};
 
 /// How long a command that was started may take to begin its run.
@@ -77,7 +78,7 @@ impl CommandLine {
         answer: String,
         remark: Option<String>,
     ) -> Result<String, Refusal> {
-        let _answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let _answering = self.answering.lock_anyway();
         let asked = questions::open(dir).filter(|asked| asked.id == question);
         let Some(asked) = asked else {
             return Err(refused(
