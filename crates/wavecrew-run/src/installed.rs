@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use wavecrew_agents::cli::{self, AcpCommand, AgentCli};
+use wavecrew_core::state_folder::set_folder;
 
 /// How long a program may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,16 +32,14 @@ pub fn find(cli: &dyn AgentCli, path: &OsStr) -> Option<PathBuf> {
 
 /// Whether an agent seems to be logged in. A login in the system's key ring is not seen.
 pub fn login(cli: &dyn AgentCli, variable: impl Fn(&str) -> Option<OsString>) -> Login {
-    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let set = |name: &str| set_folder(&variable, name);
     let facts = cli.facts();
     if let Some(name) = facts.key_variables.iter().find(|name| set(name).is_some()) {
         return Login::Variable(name);
     }
-    let home = set("HOME").map(PathBuf::from);
+    let home = set("HOME");
     let found = facts.login_files.iter().find_map(|login| {
-        let folder = set(login.variable)
-            .map(PathBuf::from)
-            .or_else(|| Some(home.as_ref()?.join(login.home_folder)))?;
+        let folder = set(login.variable).or_else(|| Some(home.as_ref()?.join(login.home_folder)))?;
         Some(folder.join(login.file)).filter(|path| path.is_file())
     });
     found.map_or(Login::NotFound, Login::File)
