@@ -7,7 +7,7 @@ pub use fill::{fill, placeholders};
 
 use crate::id::TaskIx;
 use crate::plan::Plan;
-use crate::team::{Access, COMMON_COLUMNS, GateKind, Role, Team};
+use crate::team::{Access, COMMON_COLUMNS, Demand, Role, Team};
 use std::fmt::Write as _;
 
 /// The parts of a prompt.
@@ -212,18 +212,15 @@ fn needed_values(team: &Team, role: &str, id: &str) -> Vec<(String, String)> {
         needed.push(("reasons".to_owned(), "[\"a short sentence\", ...]".to_owned()));
     }
     for gate in team.gates_after(id) {
-        match gate {
-            GateKind::Score { score_column, .. } => {
-                let name = score_column.as_deref().unwrap_or("score");
+        match gate.demand() {
+            Some(Demand::Score { column, .. }) => {
+                let name = column.unwrap_or("score");
                 needed.push((name.to_owned(), "a number from 0 to 100".to_owned()));
             }
-            GateKind::Verdict {
-                pass, warn, block, ..
-            } => {
-                let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
+            Some(Demand::Verdict(words)) => {
                 needed.push(("verdict".to_owned(), format!("one of {}", words.join(", "))));
             }
-            GateKind::Rating { .. } | GateKind::Approval { .. } => {}
+            None => {}
         }
     }
     needed

@@ -6,7 +6,7 @@ use crate::engine::ledger::set;
 use crate::event::TaskResult;
 use crate::id::TaskIx;
 use crate::plan::Plan;
-use crate::team::{Dimension, DimensionSource, GateKind, Team};
+use crate::team::{Demand, Dimension, DimensionSource, Team};
 use crate::words::is_form_of;
 
 /// A mean may differ by this much from what was reported: people round.
@@ -33,22 +33,15 @@ pub fn complete_report(
         }
     }
     for gate in team.gates_after(plan.id(task)) {
-        match gate {
-            GateKind::Score {
-                dimensions,
-                score_column,
-                ..
-            } => {
-                let score = points(report, dimensions, score_column.as_deref())?;
+        match gate.demand() {
+            Some(Demand::Score { dimensions, column }) => {
+                let score = points(report, dimensions, column)?;
                 set(&mut report.facts, "score", two(score));
-                if let Some(column) = score_column {
+                if let Some(column) = column {
                     set(&mut report.outputs, column, two(score));
                 }
             }
-            GateKind::Verdict {
-                pass, warn, block, ..
-            } => {
-                let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
+            Some(Demand::Verdict(words)) => {
                 let said = value(report, "verdict").unwrap_or_default().to_owned();
                 let bare = said.trim_matches(|c: char| !c.is_alphanumeric());
                 let known = words.iter().find(|word| is_form_of(bare, word));
@@ -60,7 +53,7 @@ pub fn complete_report(
                 };
                 set(&mut report.facts, "verdict", (*word).to_owned());
             }
-            GateKind::Rating { .. } | GateKind::Approval { .. } => {}
+            None => {}
         }
     }
     Ok(())
