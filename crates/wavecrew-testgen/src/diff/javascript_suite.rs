@@ -15,6 +15,7 @@ use super::javascript::{Side, package_of};
 use super::{CompareProgress, ComparedModule, Difference, ModuleTime, TestFile, Versions};
 use crate::GenerateError;
 use crate::helper_files::unpack;
+use crate::javascript::report::{Case, cases};
 use crate::javascript::runner::Runner;
 use crate::javascript::supervised::Limits;
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
@@ -266,37 +267,6 @@ fn telling_in(
             .map(|case| (case.full_name.clone(), message(case)))
             .collect(),
     ))
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Case {
-    full_name: String,
-    status: String,
-    #[serde(default)]
-    failure_messages: Vec<String>,
-}
-
-/// The tests of a report, which vitest and jest write in the same format.
-fn cases(report: &Path) -> Option<Vec<Case>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Report {
-        test_results: Vec<File>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct File {
-        assertion_results: Vec<Case>,
-    }
-    let report: Report = serde_json::from_str(&fs::read_to_string(report).ok()?).ok()?;
-    Some(
-        report
-            .test_results
-            .into_iter()
-            .flat_map(|file| file.assertion_results)
-            .collect(),
-    )
 }
 
 fn message(case: &Case) -> String {
