@@ -8,6 +8,7 @@ use crate::show;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wavecrew_measure::framework::node_program;
 use wavecrew_testgen::{Framework, GenerateError, Imports, Priorities, Progress, Request, generate};
 
 /// Write tests for some files without any agent
@@ -89,10 +90,7 @@ impl Args {
             .files
             .iter()
             .all(|file| file.extension().is_some_and(|ending| ending == "py"));
-        let here = |name: &str| {
-            let mut above = root.ancestors();
-            above.any(|folder| folder.join("node_modules/.bin").join(name).exists())
-        };
+        let here = |name: &str| node_program(root, name).is_some();
         match () {
             () if python => Framework::Pytest,
             () if here("jest") && !here("vitest") => Framework::Jest,
