@@ -71,6 +71,17 @@ pub(super) fn levels(deps: &Lists) -> Vec<u32> {
     levels_in_order(deps).unwrap_or_else(|| kahn(deps))
 }
 
+/// The same for dependencies by position.
+pub(crate) fn levels_of(deps: &[Vec<usize>]) -> Vec<u32> {
+    let mut lists = Lists::with_capacity(deps.len());
+    let tasks: Vec<TaskIx> = all(deps.len()).collect();
+    for deps in deps {
+        deps.iter().for_each(|dep| lists.push(tasks[*dep]));
+        lists.close();
+    }
+    levels(&lists)
+}
+
 /// Most tables list tasks after their dependencies: then one pass is enough.
 fn levels_in_order(deps: &Lists) -> Option<Vec<u32>> {
     let mut level: Vec<u32> = Vec::with_capacity(deps.len());

@@ -17,6 +17,8 @@ pub use expand::{Conflict, Expanded, PlanTask, Routing, per_issue, per_plan_task
 pub use seal::{seal, unresolvable_deps};
 pub use view::{dot, mermaid, tree};
 
+pub(crate) use graph::levels_of;
+
 use crate::id::{ExecMode, TaskIx};
 use crate::sheet::Sheet;
 use graph::Lists;

@@ -132,7 +132,7 @@ impl Check<'_, '_, '_> {
         }
     }
 
-    fn context_is_earlier(&mut self, p: usize, pipeline: &Pipeline, written: &Written, levels: &[usize]) {
+    fn context_is_earlier(&mut self, p: usize, pipeline: &Pipeline, written: &Written, levels: &[u32]) {
         for (task, level) in pipeline.tasks.iter().zip(levels) {
             for (i, from) in task.context_from.iter().enumerate() {
                 let source = pipeline
