@@ -21,7 +21,7 @@ use slots::{Number, Slots};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -349,19 +349,26 @@ impl Attempts {
         }
     }
 
-    /// After a crash: closes every attempt that is still open and returns all reports that nobody has
-    /// forgotten.
-    pub fn recover(&mut self) -> Result<Vec<RecoveredReport>, SessionError> {
+    /// Attempts whose token is still there: the number of its file, the task and the attempt.
+    fn open_attempts(&self) -> Result<Vec<(u32, String, u32)>, SessionError> {
+        let mut found = Vec::new();
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
             let Some(mut file) = open_if_there(&path)? else {
                 continue;
             };
             let holder = slots::read_record(&mut file, &path)?;
-            if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
-            {
-                let _ = self.close_attempt(task, attempt)?;
-            }
+            let attempt = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt));
+            found.extend(attempt.map(|(task, attempt)| (number, task.to_owned(), attempt)));
+        }
+        Ok(found)
+    }
+
+    /// After a crash: closes every attempt that is still open and returns all reports that nobody has
+    /// forgotten.
+    pub fn recover(&mut self) -> Result<Vec<RecoveredReport>, SessionError> {
+        for (_, task, attempt) in self.open_attempts()? {
+            let _ = self.close_attempt(&task, attempt)?;
         }
         let mut found = Vec::new();
         for name in self.names()? {
@@ -467,12 +474,6 @@ fn if_there(opened: io::Result<File>, path: &Path) -> Result<Option<File>, Sessi
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).context("open", path),
     }
-}
-
-fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).context("read", path)?;
-    Ok(bytes)
 }
 
 fn remove_if_there(path: &Path) -> Result<(), SessionError> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::atomic::read_all;
 use std::os::unix::fs::PermissionsExt;
 
 struct Fixture {
