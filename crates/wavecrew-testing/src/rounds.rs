@@ -13,7 +13,7 @@ use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::sealed;
 use crate::select::Dropped;
-use wavecrew_session::SessionPaths;
+use wavecrew_session::{SessionPaths, atomic};
 
 /// The layer's tests as of the last check that found no problem.
 pub fn checked_tests(session: &Path, layer: &str) -> PathBuf {
@@ -44,9 +44,7 @@ pub fn round(session: &Path, task: &str, attempt: u32) -> SessionPaths {
 
 /// Writes a file as a whole or not at all: the process may be killed at any moment.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("part");
-    fs::write(&part, bytes)?;
-    fs::rename(part, path)
+    atomic::write_volatile(path, bytes).map_err(io::Error::other)
 }
 
 /// Makes `to` contain exactly the files of `from`.
