@@ -5,9 +5,10 @@ use super::journal_facts::JournalFacts;
 use super::left_behind::AllLeftBehind;
 use super::prepare::RunFiles;
 use super::results::{Incoming, Remover, Results};
-use super::run::{Coordinator, LinkState, News, Shared};
+use super::run::{Coordinator, News, Shared};
 use super::unneeded::Needs;
 use super::{Directory, RunFacts};
+use crate::link_watch::LinkWatch;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::open_project;
 use async_nats::jetstream;
@@ -85,7 +86,7 @@ impl Coordinator {
             journal: JournalFacts::new(session.journal_file()),
             left_behind: AllLeftBehind::default(),
             start: Instant::now(),
-            link: LinkState::Up,
+            link: LinkWatch::default(),
         };
         coordinator.learn_hosts().await;
         for note in brought_here::catch_up(&coordinator.shared).await {

@@ -7,6 +7,7 @@ use super::slots::{Pending, Running};
 use super::turn::{HostContext, ToTurn};
 use super::{HostNews, HostSettings};
 use crate::consume::consume;
+use crate::link_watch::LinkWatch;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::open_project;
 use async_nats::jetstream::Message;
@@ -36,8 +37,6 @@ use wavecrew_session::random_name;
 const TICK: Duration = Duration::from_millis(250);
 /// How long a new host waits to detect another one with its name.
 const SAME_NAME: Duration = Duration::from_secs(5);
-/// How long the connection may be down before the person is informed.
-const QUIET: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
@@ -231,7 +230,7 @@ impl Host {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut messages = self.messages(connection);
-        let mut down: Option<(Instant, bool)> = None;
+        let mut link = LinkWatch::default();
         loop {
             if self.stopping && self.running.is_empty() {
                 return Ok(());
@@ -249,26 +248,15 @@ impl Host {
                 _ = terminate.recv() => self.stop(),
                 _ = ticks.tick() => {
                     self.refuse_old();
-                    self.watch_link(*connection.link.borrow(), &mut down);
+                    let news = link.observe(*connection.link.borrow()).map(|link| match link {
+                        Link::Up => HostNews::LinkUp,
+                        Link::Down => HostNews::LinkDown,
+                    });
+                    if let Some(news) = news {
+                        let _ = self.news.send(news);
+                    }
                 }
             }
-        }
-    }
-
-    fn watch_link(&self, link: Link, down: &mut Option<(Instant, bool)>) {
-        match (link, &mut *down) {
-            (Link::Up, Some((_, told))) => {
-                if *told {
-                    let _ = self.news.send(HostNews::LinkUp);
-                }
-                *down = None;
-            }
-            (Link::Down, None) => *down = Some((Instant::now(), false)),
-            (Link::Down, Some((since, told))) if !*told && since.elapsed() > QUIET => {
-                *told = true;
-                let _ = self.news.send(HostNews::LinkDown);
-            }
-            (Link::Up, None) | (Link::Down, Some(_)) => {}
         }
     }
 
