@@ -1,6 +1,7 @@
 //! One slot of a host, and what stays known about its folders from turn to turn.
 
-use crate::files::{Entry, HashCache, MAPPED_BYTES, Snapshot, Version};
+use wavecrew_session::FileStamp;
+use crate::files::{Entry, HashCache, MAPPED_BYTES, Snapshot};
 use crate::git;
 use crate::objects::{AtHand, ObjectId, ObjectReader};
 use crate::path_map::PathMap;
@@ -22,7 +23,7 @@ pub(super) struct Slot {
     /// Files without a path that would have to be replaced, and the paths that were looked for.
     plain: Mutex<(PathMap, HashSet<ObjectId>)>,
     /// The index of each working tree as it was made last, and for which commit.
-    indexes: Mutex<HashMap<PathBuf, (String, Version)>>,
+    indexes: Mutex<HashMap<PathBuf, (String, FileStamp)>>,
     /// The sandbox of the last turn: the next one of the same run uses its mounts and rules again.
     sandbox: Mutex<Option<(SandboxOf, Sandbox)>>,
 }
@@ -55,7 +56,7 @@ impl Slot {
     pub fn reset_index(&self, top: &Path, commit: &str) -> io::Result<()> {
         let version = || {
             let found = git::git_folder(top)?.join("index").metadata().ok()?;
-            Some((commit.to_owned(), Version::of(&found)))
+            Some((commit.to_owned(), FileStamp::of(&found)))
         };
         let mut indexes = self.indexes.lock_anyway();
         if version().is_some_and(|now| indexes.get(top) == Some(&now)) {
