@@ -246,6 +246,14 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// The text with at most so many characters; `…` is the last one of a shortened text.
+pub fn clipped(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
 /// The first characters of a commit's hash, as people read it.
 pub fn short_commit(hash: &str) -> String {
     hash.chars().take(10).collect()

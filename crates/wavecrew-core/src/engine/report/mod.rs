@@ -6,6 +6,7 @@ mod tests;
 
 pub use doubt::{ReportDoubt, report_doubt};
 
+use crate::view::clipped;
 use crate::claim::json::{plain_text, without_nulls};
 use crate::event::{Status, TaskResult};
 use crate::sanitise::sanitise_value;
@@ -273,10 +274,8 @@ impl WorkerReport {
 
 /// Cuts findings to what the table holds, with `…` as the last character.
 fn cut(whole: String) -> (String, Option<String>) {
-    if whole.chars().count() <= MAX_FINDINGS {
+    if whole.chars().nth(MAX_FINDINGS).is_none() {
         return (whole, None);
     }
-    let mut short: String = whole.chars().take(MAX_FINDINGS - 1).collect();
-    short.push('…');
-    (short, Some(whole))
+    (clipped(&whole, MAX_FINDINGS), Some(whole))
 }
