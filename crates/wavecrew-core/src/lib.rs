@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod check_report;
 pub mod claim;
+pub mod encoding;
 pub mod engine;
 pub mod event;
 pub mod id;

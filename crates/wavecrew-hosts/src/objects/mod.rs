@@ -10,6 +10,7 @@ pub use at_hand::{AtHand, INLINE_OBJECT, INLINE_TOTAL};
 pub use cache::ObjectCache;
 pub use store::{Content, MAX_AGE, ObjectStore, StoreError};
 
+use wavecrew_core::encoding::hex;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -128,11 +129,7 @@ pub fn split(
 }
 
 fn hash(bytes: &[u8]) -> ObjectId {
-    let mut text = String::with_capacity(64);
-    for byte in digest(&SHA256, bytes).as_ref() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    ObjectId(text)
+    ObjectId(hex(digest(&SHA256, bytes).as_ref()))
 }
 
 /// Whether these bytes have the object's hash.

@@ -1,6 +1,7 @@
 //! Who may see and do what: the token in the link becomes a strict cookie, `Host` and `Origin` are checked,
 //! and every response forbids scripts of other origins.
 
+use wavecrew_core::encoding::hex;
 use super::App;
 use crate::page::message::problem;
 use crate::shot::Medium;
@@ -55,11 +56,7 @@ impl Access {
 fn random() -> std::io::Result<String> {
     let mut bytes = [0_u8; 24];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    Ok(text)
+    Ok(hex(&bytes))
 }
 
 /// Compares in constant time.
