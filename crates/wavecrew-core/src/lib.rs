@@ -19,3 +19,4 @@ pub mod team;
 pub mod time;
 pub mod view;
 mod words;
+pub mod worker_variables;

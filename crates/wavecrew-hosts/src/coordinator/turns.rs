@@ -1,5 +1,6 @@
 //! The coordinator's state of one turn of a worker, from the driver's request to its end.
 
+use wavecrew_core::worker_variables;
 use super::pipes::Work;
 use crate::git::GitState;
 use crate::objects::ObjectId;
@@ -53,7 +54,7 @@ impl CommandLine {
     /// The file with the worker's message.
     pub fn prompt_file(&self) -> Option<PathBuf> {
         let mut variables = self.env_set.iter();
-        let found = variables.find(|(name, _)| name == OsStr::new("WAVECREW_PROMPT_FILE"));
+        let found = variables.find(|(name, _)| name == OsStr::new(worker_variables::PROMPT_FILE));
         found.map(|(_, value)| PathBuf::from(value))
     }
 }

@@ -1,5 +1,6 @@
 //! The process of one turn: started in its copy of the folders, and followed to its end.
 
+use wavecrew_core::worker_variables;
 use super::lease::LeaseNews;
 use super::mirror::Mirror;
 use super::output::CarriedStream;
@@ -62,7 +63,7 @@ impl RunningTurn<'_> {
             .wire
             .env_set
             .iter()
-            .find(|(name, _)| name == "WAVECREW_TOKEN")
+            .find(|(name, _)| name == worker_variables::TOKEN)
             .map(|(_, value)| value.clone());
         let listening = relay::listen(&socket, token.unwrap_or_default(), asked)
             .and_then(|task| Relay::announce(&mirror.session, facts.number, &socket).map(|()| task));
@@ -174,9 +175,9 @@ impl RunningTurn<'_> {
         let left = Duration::from_secs(self.details.facts.seconds_left);
         let deadline = SystemTime::now().checked_add(left);
         if let Some(at) = deadline.and_then(|at| at.duration_since(UNIX_EPOCH).ok()) {
-            env.push(("WAVECREW_DEADLINE".into(), at.as_secs().to_string().into()));
+            env.push((worker_variables::DEADLINE.into(), at.as_secs().to_string().into()));
         }
-        env.push(("WAVECREW_HOST".into(), self.context.host.clone().into()));
+        env.push((worker_variables::HOST.into(), self.context.host.clone().into()));
         env
     }
 

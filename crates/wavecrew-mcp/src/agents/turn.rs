@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use wavecrew_agents::launch::{Request, Stdin};
+use wavecrew_core::worker_variables;
 use wavecrew_core::id::ExecMode;
 use wavecrew_process::Spawn;
 use wavecrew_run::sandbox::SingleAgent;
@@ -54,8 +55,8 @@ impl Agent {
         );
         let streams = streams.map_err(|error| error.to_string())?;
         let mut env: Vec<(OsString, OsString)> = vec![
-            ("WAVECREW_PROMPT_FILE".into(), path.into_os_string()),
-            ("WAVECREW_TURN".into(), self.turns.to_string().into()),
+            (worker_variables::PROMPT_FILE.into(), path.into_os_string()),
+            (worker_variables::TURN.into(), self.turns.to_string().into()),
         ];
         let temp = self.home.join("tmp");
         let confinement = self.sandbox.confine(&SingleAgent {

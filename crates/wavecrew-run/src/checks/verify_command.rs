@@ -4,6 +4,7 @@ use super::program::{CheckProgram, ResultFormat};
 use crate::event_loop::{DriveError, Driver};
 use std::ffi::OsString;
 use std::time::Duration;
+use wavecrew_core::worker_variables;
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
@@ -48,7 +49,7 @@ impl Driver<'_> {
             Ok((format!("{name}_PATH").into(), path.into()))
         };
         let mut env = vec![
-            variable("WAVECREW_TASK", id)?,
+            variable(worker_variables::TASK, id)?,
             variable("WAVECREW_ROW", plan.cell(task, "row"))?,
             variable("WAVECREW_RESULT", result.map_or("", |(_, value)| value))?,
         ];

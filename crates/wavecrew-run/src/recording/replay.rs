@@ -14,6 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wavecrew_agents::map_text;
+use wavecrew_core::worker_variables;
 use wavecrew_core::event::StopReason;
 use wavecrew_session::{Discovery, atomic};
 
@@ -44,22 +45,22 @@ fn replay(args: &[String]) -> Result<End, String> {
     let offset: u64 = offset.parse().map_err(|_| usage())?;
     let attempt: u32 = attempt.parse().map_err(|_| usage())?;
     let variable = |name: &str| env::var(name).unwrap_or_default();
-    let number: u32 = variable("WAVECREW_TURN").parse().map_err(|_| usage())?;
+    let number: u32 = variable(worker_variables::TURN).parse().map_err(|_| usage())?;
     let who = Identity::from_env().map_err(|error| error.to_string())?;
     let project = env::current_dir().map_err(|error| format!("there is no project folder: {error}"))?;
     let placeholders = Placeholders::new(
         who.session.path(),
         &project,
         who.session.id(),
-        &variable("WAVECREW_TOKEN"),
+        &variable(worker_variables::TOKEN),
     );
     let commands = WorkerCommands::open(who).map_err(|error| error.to_string())?;
     let worker = ReplayWorker {
         project,
         placeholders,
         commands,
-        result_file: variable("WAVECREW_RESULT_FILE").into(),
-        usage_file: env::var_os("WAVECREW_USAGE_FILE").map(PathBuf::from),
+        result_file: variable(worker_variables::RESULT_FILE).into(),
+        usage_file: env::var_os(worker_variables::USAGE_FILE).map(PathBuf::from),
     };
     for number in number.. {
         let task = &worker.commands.who.task;
