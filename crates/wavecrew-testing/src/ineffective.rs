@@ -122,58 +122,27 @@ fn functions(environment: &TestEnvironment, file: &str) -> BTreeSet<u32> {
 #[cfg(test)]
 mod unit_tests {
     use super::*;
-    use wavecrew_measure::run::CoveragePoint;
-
-    fn id(name: &str) -> TestId {
-        TestId {
-            file: "t.py".to_owned(),
-            name: name.to_owned(),
-        }
-    }
-
-    fn unit(name: &str, line: u32) -> TestCoverage {
-        TestCoverage {
-            tests: vec![id(name)],
-            points: BTreeSet::from([CoveragePoint {
-                file: "a.py".to_owned(),
-                line,
-                kind: PointKind::Line,
-            }]),
-        }
-    }
-
-    fn trial(by: &[&str]) -> Trial {
-        Trial {
-            file: "a.py".to_owned(),
-            line: 2,
-            what: String::new(),
-            fate: if by.is_empty() {
-                MutantFate::Survived
-            } else {
-                MutantFate::KilledBy(by.iter().map(|name| id(name)).collect())
-            },
-        }
-    }
+    use crate::mutant_runs::samples::{trial, unit};
 
     #[test]
     fn a_test_has_to_depend_on_what_the_code_does() {
         let units = [
-            unit("value", 2),
-            unit("raises", 2),
-            unit("only runs", 2),
-            unit("only runs where no mutant is", 3),
-            unit("vacuous", 2),
-            unit("constant", 1),
+            unit("value", &[2]),
+            unit("raises", &[2]),
+            unit("only runs", &[2]),
+            unit("only runs where no mutant is", &[3]),
+            unit("vacuous", &[2]),
+            unit("constant", &[1]),
         ];
         let mut trials = Trials {
-            tried: vec![trial(&["value"]), trial(&[])],
+            tried: vec![trial(2, &["value"]), trial(2, &[])],
             controls: vec![
-                (MutantKind::Unchanged, trial(&["reads"])),
+                (MutantKind::Unchanged, trial(2, &["reads"])),
                 (
                     MutantKind::Raises,
-                    trial(&["value", "only runs", "only runs where no mutant is"]),
+                    trial(2, &["value", "only runs", "only runs where no mutant is"]),
                 ),
-                (MutantKind::Emptied, trial(&["value", "raises"])),
+                (MutantKind::Emptied, trial(2, &["value", "raises"])),
             ],
             ..Trials::default()
         };

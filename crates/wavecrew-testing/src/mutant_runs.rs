@@ -255,3 +255,44 @@ impl FrameworkTests<'_> {
         Some(self.own[at].clone())
     }
 }
+
+#[cfg(test)]
+pub mod samples {
+    use super::{MutantFate, Trial};
+    use wavecrew_measure::TestId;
+    use wavecrew_measure::run::{CoveragePoint, PointKind, TestCoverage};
+
+    pub fn id(name: &str) -> TestId {
+        TestId {
+            file: "t.py".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// One test that runs these lines.
+    pub fn unit(name: &str, lines: &[u32]) -> TestCoverage {
+        let point = |&line: &u32| CoveragePoint {
+            file: "a.py".to_owned(),
+            line,
+            kind: PointKind::Line,
+        };
+        TestCoverage {
+            tests: vec![id(name)],
+            points: lines.iter().map(point).collect(),
+        }
+    }
+
+    /// One mutant of a line, killed by these tests.
+    pub fn trial(line: u32, by: &[&str]) -> Trial {
+        Trial {
+            file: "a.py".to_owned(),
+            line,
+            what: String::new(),
+            fate: if by.is_empty() {
+                MutantFate::Survived
+            } else {
+                MutantFate::KilledBy(by.iter().map(|name| id(name)).collect())
+            },
+        }
+    }
+}

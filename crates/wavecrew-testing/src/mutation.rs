@@ -330,41 +330,11 @@ fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet
 #[cfg(test)]
 mod unit_tests {
     use super::*;
-    use crate::mutant_runs::Trial;
-    use wavecrew_measure::run::CoveragePoint;
-
-    fn id(name: &str) -> TestId {
-        TestId {
-            file: "t.py".to_owned(),
-            name: name.to_owned(),
-        }
-    }
-
-    fn unit(name: &str, lines: &[u32]) -> TestCoverage {
-        let point = |&line: &u32| CoveragePoint {
-            file: "a.py".to_owned(),
-            line,
-            kind: PointKind::Line,
-        };
-        TestCoverage {
-            tests: vec![id(name)],
-            points: lines.iter().map(point).collect(),
-        }
-    }
+    use crate::mutant_runs::samples::{trial, unit};
 
     fn trials(killers: &[&[&str]]) -> Trials {
-        let trial = |by: &&[&str]| Trial {
-            file: "a.py".to_owned(),
-            line: 1,
-            what: String::new(),
-            fate: if by.is_empty() {
-                MutantFate::Survived
-            } else {
-                MutantFate::KilledBy(by.iter().map(|name| id(name)).collect())
-            },
-        };
         Trials {
-            tried: killers.iter().map(trial).collect(),
+            tried: killers.iter().map(|by| trial(1, by)).collect(),
             ..Trials::default()
         }
     }
