@@ -222,6 +222,11 @@ pub fn node_program(root: &Path, name: &str) -> Option<PathBuf> {
     installed(root, &format!(".bin/{name}"))
 }
 
+/// Whether the run ends at the first failure, whatever the project's settings are.
+pub fn bail_option(run: &TestRun<'_>) -> OsString {
+    format!("--bail={}", u8::from(run.focus.stop_early)).into()
+}
+
 /// The option that skips tests, if any.
 pub fn skip_option(run: &TestRun<'_>) -> Option<OsString> {
     let pattern = run.skip_pattern()?;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{
+use super::node::{bail_option, 
     Arguments, FACTS, NodeFramework, install_command, installed, progress_reporter, scope_globs, skip_option,
 };
 use crate::detect::settings::lists;
@@ -48,14 +48,7 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
         Some(file) => vec!["related".into(), file.into(), "--run".into()],
         None => os_args(["run"]),
     };
-    args.push(
-        if run.focus.stop_early {
-            "--bail=1"
-        } else {
-            "--bail=0"
-        }
-        .into(),
-    );
+    args.push(bail_option(run));
     // Console output goes straight through: vitest would keep it for its report.
     args.extend(os_args([
         "--reporter=json",
