@@ -26,7 +26,7 @@ use crate::javascript::temporary_files::TemporaryFiles;
 use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
-use crate::python::helper_process::{Ended, Wish, listen};
+use crate::python::helper_process::{Ended, Continuation, listen};
 use crate::{GenerateError, Imports, Priorities, Request};
 
 /// What a helper that stops in time may still need to end.
@@ -92,7 +92,7 @@ pub fn compare(
         match line.map(|line| json::from_slice::<TestsLine>(line.as_bytes())) {
             Some(Ok(line)) => {
                 found = line.test_files;
-                Wish::GoOn
+                Continuation::Continue
             }
             Some(Err(_)) | None => output.take(line, on_progress),
         }

@@ -21,7 +21,7 @@ use crate::javascript::runner::Runner;
 use crate::javascript::supervised::{Limits, node_environment};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
-use crate::python::helper_process::{Wish, listen};
+use crate::python::helper_process::{Continuation, listen};
 
 /// More differences of tests say little more.
 const MAX_DIFFERENCES: usize = 8;
@@ -232,7 +232,7 @@ fn copies(
         if let Some(line) = line {
             found = serde_json::from_str(line).unwrap_or_default();
         }
-        Wish::GoOn
+        Continuation::Continue
     });
     Ok(found)
 }
