@@ -2,7 +2,7 @@
 //! can read files, checks whether the places in findings exist.
 
 mod entries;
-mod said;
+mod review_text;
 mod words;
 
 use super::rules::{Problem, Rule};
@@ -12,7 +12,7 @@ use super::text::{
 };
 use crate::team::{ReviewRules, Severity};
 use entries::Entry;
-use said::Said;
+use review_text::ReviewText;
 
 /// A review as it was parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -119,7 +119,7 @@ struct Read {
 }
 
 fn read(text: &str, rules: &ReviewRules) -> Read {
-    let said = Said::read(text);
+    let said = ReviewText::read(text);
     let known = words(rules);
     let named = words::verdicts(&said.verdict, &known);
     let mut read = Read {
@@ -198,7 +198,7 @@ const OF_EVERY_FILE: &str = " consider adding more comment comments variable var
 const PRAISES: usize = 4;
 
 /// Whether a review without findings says more than that, and only what can be said of every change.
-fn is_praise(said: &Said) -> bool {
+fn is_praise(said: &ReviewText) -> bool {
     let text = format!("{}\n{}\n{}", said.verdict, said.text, said.elsewhere);
     let words = words_of(&text);
     let praise = words.iter().filter(|word| PRAISE.contains(&format!(" {word} ")));

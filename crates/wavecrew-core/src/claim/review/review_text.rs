@@ -4,7 +4,7 @@ use crate::claim::heading::fit;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ReviewText {
     pub verdict: String,
     /// Text below `Findings` that is neither table nor code.
     pub text: String,
@@ -23,7 +23,7 @@ enum Location {
     Findings,
 }
 
-impl Said {
+impl ReviewText {
     /// Expects the normal form. If no heading is that of the findings, and the review has exactly one section
     /// besides the verdict, that section has the findings.
     pub(super) fn read(text: &str) -> Self {
