@@ -8,7 +8,7 @@ use wavecrew_measure::run::{PointKind, TestCoverage};
 use wavecrew_syntax::{Grammar, MutantKind, SymbolKind, symbols};
 
 use crate::environment::TestEnvironment;
-use crate::mutant_runs::{MutantFate, Trial, Trials};
+use crate::mutant_runs::{MutantResult, Trial, Trials};
 use crate::select::{DropReason, Dropped};
 
 /// Tests that fail on code that does the same, and tests that pass whatever the functions do that they run.
@@ -44,9 +44,9 @@ fn readers_of_source(trials: &Trials) -> BTreeSet<TestId> {
 }
 
 fn killers(trial: &Trial) -> &[TestId] {
-    match &trial.fate {
-        MutantFate::KilledBy(tests) => tests,
-        MutantFate::Survived | MutantFate::Killed => &[],
+    match &trial.result {
+        MutantResult::KilledBy(tests) => tests,
+        MutantResult::Survived | MutantResult::Killed => &[],
     }
 }
 
@@ -61,7 +61,7 @@ fn units_without_kill<'u>(
     let answered = |file: &str| {
         let is = |wanted: MutantKind| {
             trials.controls.iter().any(|(kind, trial)| {
-                *kind == wanted && trial.file == file && trial.fate != MutantFate::Killed
+                *kind == wanted && trial.file == file && trial.result != MutantResult::Killed
             })
         };
         is(MutantKind::Raises) && is(MutantKind::Emptied)
@@ -79,7 +79,7 @@ fn units_without_kill<'u>(
             lines.any(|point| trial.file == point.file && trial.line == point.line)
         };
         let tried: Vec<&Trial> = trials.tried.iter().filter(is_run).collect();
-        tried.len() > 1 && tried.iter().any(|trial| trial.fate == MutantFate::Survived)
+        tried.len() > 1 && tried.iter().any(|trial| trial.result == MutantResult::Survived)
     };
     let mut of_file: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     let mut without = Vec::new();

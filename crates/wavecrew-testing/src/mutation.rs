@@ -14,7 +14,7 @@ use wavecrew_syntax::{Grammar, LineSet, TestDefinition, tests};
 use crate::check::{Case, listed};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::ineffective;
-use crate::mutant_runs::{Effort, MutantFate, Trials};
+use crate::mutant_runs::{Effort, MutantResult, Trials};
 use crate::result::{MutationResult, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::MutationEffort;
@@ -142,7 +142,7 @@ fn killed(suite: String, trials: &Trials) -> Option<MutationResult> {
     let survivors: Vec<Survivor> = trials
         .tried
         .iter()
-        .filter(|trial| trial.fate == MutantFate::Survived)
+        .filter(|trial| trial.result == MutantResult::Survived)
         .map(|trial| Survivor {
             file: trial.file.clone(),
             line: trial.line,
@@ -211,9 +211,9 @@ fn killing_nothing_new(candidates: &[TestCoverage], trials: &Trials) -> Vec<Test
     let killers: Vec<&[TestId]> = trials
         .tried
         .iter()
-        .filter_map(|trial| match &trial.fate {
-            MutantFate::KilledBy(tests) => Some(tests.as_slice()),
-            MutantFate::Survived | MutantFate::Killed => None,
+        .filter_map(|trial| match &trial.result {
+            MutantResult::KilledBy(tests) => Some(tests.as_slice()),
+            MutantResult::Survived | MutantResult::Killed => None,
         })
         .collect();
     // Killed by tests that are kept anyway.
