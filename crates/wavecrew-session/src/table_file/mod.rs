@@ -72,7 +72,7 @@ pub struct TableFile {
     /// A changed file that may still be growing, and since when.
     changing: Option<(FileStamp, Instant)>,
     saved_edit: SavedEdit,
-    settle: Duration,
+    quiet_time: Duration,
     replace_method: ReplaceMethod,
 }
 
@@ -101,8 +101,8 @@ enum TableState {
 }
 
 impl TableFile {
-    /// `settle` is how long a changed file must rest before it counts as a finished edit.
-    pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, SessionError> {
+    /// `quiet_time` is how long a changed file must rest before it counts as a finished edit.
+    pub fn open(session: &SessionDir, quiet_time: Duration) -> Result<Self, SessionError> {
         let record = Record::load(session.published_table())?;
         let mut table = Self {
             path: session.tasks_csv(),
@@ -111,7 +111,7 @@ impl TableFile {
             known: None,
             changing: None,
             saved_edit: SavedEdit::Nothing,
-            settle,
+            quiet_time,
             replace_method: ReplaceMethod::Exchange,
         };
         table.finish_interrupted_publish()?;
@@ -223,7 +223,7 @@ impl TableFile {
             Some((seen, since)) if seen == stamp => since,
             _ => self.changing.insert((stamp, Instant::now())).1,
         };
-        stamp.age().is_some_and(|age| age >= self.settle) || since.elapsed() >= self.settle
+        stamp.age().is_some_and(|age| age >= self.quiet_time) || since.elapsed() >= self.quiet_time
     }
 
     fn swap_in(&mut self, bytes: &[u8]) -> Result<PublishOutcome, SessionError> {
