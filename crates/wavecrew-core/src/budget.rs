@@ -76,7 +76,7 @@ pub struct BudgetUse {
     pub totals: Totals,
     pub time: Duration,
     /// Running workers whose usage is not known yet.
-    pub unsettled: usize,
+    pub workers_without_usage: usize,
     pub default: ExpectedUsage,
 }
 
@@ -100,7 +100,7 @@ impl Budget {
     /// The limits that leave no room for one more worker.
     pub fn reached(&self, used: &BudgetUse) -> Vec<ReachedLimit> {
         let expected = used.totals.expected(used.default);
-        let workers = used.unsettled + 1;
+        let workers = used.workers_without_usage + 1;
         let mut all = Vec::new();
         if let Some(most) = self.cost {
             let spent = used.totals.spent.cost.unwrap_or(0.0);
@@ -256,14 +256,14 @@ mod tests {
         }
     }
 
-    fn used(cost: f64, tokens: u64, attempts: u32, unsettled: usize) -> BudgetUse {
+    fn used(cost: f64, tokens: u64, attempts: u32, workers_without_usage: usize) -> BudgetUse {
         let mut totals = Totals::default();
         totals.add(&spent(tokens, 0, 0, Some(cost)));
         totals.attempts = attempts;
         BudgetUse {
             totals,
             time: Duration::from_secs(100),
-            unsettled,
+            workers_without_usage,
             default: ExpectedUsage {
                 cost: 0.5,
                 tokens: 1000,
