@@ -67,7 +67,7 @@ fn replay(args: &[String]) -> Result<End, String> {
         let turn = read_turn(Path::new(path), offset, attempt, (task, number))?;
         worker.replay_turn(&turn, mode)?;
         // The message that continued the turn is not sent again.
-        if turn.end != End::WentOn {
+        if turn.end != End::Continued {
             return Ok(turn.end);
         }
     }
@@ -109,7 +109,7 @@ impl ReplayWorker {
         match mode {
             ReplayMode::Print => {
                 print(&turn.output, placeholders).map_err(output_error)?;
-                if turn.end == End::WentOn {
+                if turn.end == End::Continued {
                     // It was interrupted, perhaps in the middle of a line.
                     print(&[OutputLine::Out("\n".to_owned())], placeholders).map_err(output_error)?;
                 }
@@ -281,7 +281,7 @@ fn exit_like(end: &End) -> ExitCode {
             }
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
-        End::Stopped { .. } | End::WentOn | End::NotStarted(_) => ExitCode::SUCCESS,
+        End::Stopped { .. } | End::Continued | End::NotStarted(_) => ExitCode::SUCCESS,
     }
 }
 
