@@ -309,7 +309,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     let Some(rate) = share_of_green(&tests).filter(|rate| *rate < wanted) else {
         return Ok(None);
     };
-    let failing = tests.iter().filter_map(|(id, went)| match went {
+    let failing = tests.iter().filter_map(|(id, result)| match result {
         TestResult::Failed { message } => Some(format!("{id}: {message}")),
         TestResult::Passed | TestResult::NotCounted => None,
     });
@@ -329,10 +329,10 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
 
 /// The share of tests that pass, of those that were run.
 fn share_of_green(tests: &BTreeMap<TestId, TestResult>) -> Option<f64> {
-    let green = tests.values().filter(|went| **went == TestResult::Passed).count();
+    let green = tests.values().filter(|result| **result == TestResult::Passed).count();
     let red = tests
         .values()
-        .filter(|went| matches!(went, TestResult::Failed { .. }))
+        .filter(|result| matches!(result, TestResult::Failed { .. }))
         .count();
     #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
     let rate = green as f64 / (green + red).max(1) as f64;
