@@ -77,12 +77,12 @@ fn list(global: &Global) -> Result<Exit, Failure> {
         for agent in &found {
             agent.print(&mut out)?;
         }
-        let spoken = if acp.is_empty() {
+        let interactive = if acp.is_empty() {
             "none found; use any program that implements it with --agent 'acp:PROGRAM ARGS'".to_owned()
         } else {
             acp.join(", ")
         };
-        writeln!(out, "{}  over the Agent Client Protocol: {spoken}", fit("acp", 8))?;
+        writeln!(out, "{}  over the Agent Client Protocol: {interactive}", fit("acp", 8))?;
         writeln!(
             out,
             "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `{}`.",
