@@ -34,7 +34,7 @@ pub fn fragments(
         ),
         (
             "conversation",
-            html! { h2 { "Conversation" } (conversation_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (message_form(shot, task)) },
+            html! { h2 { "Conversation" } (conversation_links(shot, task)) (conversation.render(&shot.key(task, "conversation"))) (message_form(shot, task)) },
         ),
         ("attempts", attempts(shot, task)),
         ("row", row(shot, task)),
@@ -42,7 +42,7 @@ pub fn fragments(
 }
 
 pub fn page(shot: &Shot<'_>, task: TaskIx, conversation: &Conversation, prompts: &[Prompt]) -> Markup {
-    let [head, inbox, receipt, talked, attempts, row] =
+    let [head, inbox, receipt, conversation, attempts, row] =
         <[_; 6]>::try_from(fragments(shot, task, conversation, prompts))
             .expect("the parts above")
             .map(|(_, markup)| markup);
@@ -52,7 +52,7 @@ pub fn page(shot: &Shot<'_>, task: TaskIx, conversation: &Conversation, prompts:
         div #head aria-live="polite" { (head) }
         div #inbox aria-live="assertive" { (inbox) }
         section.panel #receipt { (receipt) }
-        section.panel #conversation { (talked) }
+        section.panel #conversation { (conversation) }
         section.panel #attempts { (attempts) }
         section.panel #row { (row) }
     };

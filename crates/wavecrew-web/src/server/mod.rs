@@ -369,12 +369,12 @@ async fn task_page(
         let followed = followed.lock_anyway();
         Ok(Shot::take(&followed, &query, medium, |shot| {
             let found = shot.ledger.plan().find(&name)?;
-            let mut talk = Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
-            talk.catch_up();
+            let mut conversation = Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
+            conversation.catch_up();
             if !shot.is_running() {
-                talk.finish();
+                conversation.finish();
             }
-            Some(task::page(shot, found, &talk, &app.desk.open()))
+            Some(task::page(shot, found, &conversation, &app.desk.open()))
         })
         .ok_or(name))
     });

@@ -204,9 +204,9 @@ impl Follower {
                         *conversation =
                             Some((attempt, Conversation::of(shot.dir, shot.events, name, attempt)));
                     }
-                    let (_, talk) = conversation.as_mut()?;
-                    talk.catch_up();
-                    Some(task::fragments(shot, found, talk, &prompts))
+                    let (_, conversation) = conversation.as_mut()?;
+                    conversation.catch_up();
+                    Some(task::fragments(shot, found, conversation, &prompts))
                 })
             }
         };
