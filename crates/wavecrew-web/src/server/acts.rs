@@ -78,7 +78,7 @@ pub async fn act_on_task(
     let act = match action.as_str() {
         "cancel" => Act::CancelTask(task),
         "retry" => Act::Retry(Some(task)),
-        "tell" => Act::Tell {
+        "tell" => Act::SendMessage {
             task,
             text: fields.get("text").cloned().unwrap_or_default(),
         },

@@ -42,15 +42,15 @@ impl Person for CommandLine {
                 .map(str::to_owned)
                 .map_err(|failure| refusal(&failure)),
             Act::CancelTask(task) if runs => request(dir, "cancel task", Some(task), None),
-            Act::CancelTask(_) | Act::Tell { .. } if !runs => Err(refused(
+            Act::CancelTask(_) | Act::SendMessage { .. } if !runs => Err(refused(
                 "the session is not running",
                 "a task runs only while its session does",
             )),
             Act::CancelTask(_) => unreachable!("both cases are above"),
-            Act::Tell { text, .. } if text.trim().is_empty() => {
+            Act::SendMessage { text, .. } if text.trim().is_empty() => {
                 Err(refused("the message is empty", "write something"))
             }
-            Act::Tell { task, text } => request(dir, "message", Some(task), Some(text)),
+            Act::SendMessage { task, text } => request(dir, "message", Some(task), Some(text)),
             Act::Retry(Some(task)) if runs => request(dir, "retry task", Some(task), None),
             Act::Retry(None) if runs => Err(refused(
                 "the session is running",

@@ -16,8 +16,8 @@ fn acts(rig: &Rig) -> Vec<(&str, Option<&str>, &str)> {
     acts.collect()
 }
 
-fn tell(rig: &mut Rig, task: &str) {
-    rig.put(Input::Tell {
+fn send_message(rig: &mut Rig, task: &str) {
+    rig.put(Input::SendMessage {
         task: task.to_owned(),
         text: "use tabs".to_owned(),
     });
