@@ -4,7 +4,7 @@
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
 use super::hard_coded;
-use super::plan_word::PlanWord;
+use super::announced::AnnouncedChanges;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 use wavecrew_core::view::first_few;
@@ -56,10 +56,10 @@ pub fn stripped(text: &str) -> String {
 }
 
 /// The problems of a change that should implement something.
-pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+pub fn problems(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
     let mut problems = Vec::new();
     let planned_document = |change: &&FileChange| {
-        change.kind == FileKind::Document && word.names(&change.path) && !change.texts().1.trim().is_empty()
+        change.kind == FileKind::Document && announced.names(&change.path) && !change.texts().1.trim().is_empty()
     };
     let effective: Vec<&FileChange> = changes
         .files
@@ -77,23 +77,23 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         ));
         return problems;
     }
-    problems.extend(bodies(changes, word));
+    problems.extend(bodies(changes, announced));
     problems.extend(hard_coded::swallowed(changes));
-    problems.extend(hard_coded::answered(changes, word));
-    problems.extend(unplanned(changes, &effective, word));
+    problems.extend(hard_coded::answered(changes, announced));
+    problems.extend(unplanned(changes, &effective, announced));
     problems
 }
 
-fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> Vec<Problem> {
-    if word.files.is_empty() {
+fn unplanned(changes: &Changes, effective: &[&FileChange], announced: &AnnouncedChanges) -> Vec<Problem> {
+    if announced.files.is_empty() {
         return Vec::new();
     }
     let mut problems = Vec::new();
     let of_tests = |file: &&String| super::file_kind::kind_of(file) == FileKind::Test;
-    let (tests, sources): (Vec<&String>, Vec<&String>) = word.files.iter().partition(of_tests);
+    let (tests, sources): (Vec<&String>, Vec<&String>) = announced.files.iter().partition(of_tests);
     let done = effective
         .iter()
-        .any(|change| change.kind != FileKind::Test && word.names(&change.path));
+        .any(|change| change.kind != FileKind::Test && announced.names(&change.path));
     if !sources.is_empty() && !done {
         problems.push(Problem::new(
             Rule::Unplanned,
@@ -115,7 +115,7 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
     }
     let beside: Vec<&str> = effective
         .iter()
-        .filter(|change| change.kind == FileKind::Source && !change.is_new() && !word.names(&change.path))
+        .filter(|change| change.kind == FileKind::Source && !change.is_new() && !announced.names(&change.path))
         .map(|change| change.path.as_str())
         .collect();
     if !beside.is_empty() {
@@ -131,7 +131,7 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
 }
 
 /// Functions of the change that are stubs, or tables of what tests expect.
-fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+fn bodies(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
     let test_texts: Vec<&str> = changes
         .files
         .iter()
@@ -168,7 +168,7 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
                 BodyShape::Stub | BodyShape::Empty if overridden => {}
                 BodyShape::Stub => stubs.push(place),
                 BodyShape::Empty => {
-                    let is_planned = !word.parameters(&function.name).is_empty() && !word.wants_nothing();
+                    let is_planned = !announced.parameters(&function.name).is_empty() && !announced.wants_nothing();
                     idle.extend(is_planned.then(|| place.clone()));
                     empty.push(place);
                 }
@@ -187,7 +187,7 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
                 }
                 BodyShape::Real => {
                     real = true;
-                    let planned = word.parameters(&function.name);
+                    let planned = announced.parameters(&function.name);
                     let is_planned = |name: &&String| planned.contains(&name.to_lowercase().as_str());
                     let names = function.unused.iter().filter(is_planned);
                     ignored.extend(names.map(|name| format!("{name} of {place}")));

@@ -9,7 +9,7 @@ mod effect;
 mod file_kind;
 mod git_changes;
 mod hard_coded;
-mod plan_word;
+mod announced;
 mod state_before;
 mod steered;
 mod test_changes;
@@ -37,7 +37,7 @@ use wavecrew_session::{SessionDir, atomic};
 use base_run::BaseRun;
 use file_kind::FileKind;
 use git_changes::Changes;
-use plan_word::PlanWord;
+use announced::AnnouncedChanges;
 use wavecrew_core::check_report::{BASE_STATE, CheckDetails, CheckReport};
 use wavecrew_syntax::Grammar;
 
@@ -104,7 +104,7 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         ));
     }
     if let Some(changes) = found.changes.as_ref().filter(|_| !again) {
-        let problems = effect::problems(changes, &found.word);
+        let problems = effect::problems(changes, &found.announced);
         found.problems.extend(problems);
         found
             .problems
@@ -185,7 +185,7 @@ struct CodeState {
     branch: Option<String>,
     /// `None` if that is unknown.
     changes: Option<Changes>,
-    word: PlanWord,
+    announced: AnnouncedChanges,
     after: ProjectState,
     comparison: Comparison,
     problems: Vec<Problem>,
@@ -212,7 +212,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
     let folder = case.folder.canonicalize()?;
     let commands = verify::find_commands(&folder, case.settings);
     let after = verify::run(&commands, &folder, &runner)?;
-    let word = PlanWord::of(case);
+    let announced = AnnouncedChanges::of(case);
     let mut problems = Vec::new();
     let mut as_it_was = None;
     if let (Some(base), Some(changes)) = (base, &changes) {
@@ -222,10 +222,10 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
             );
             problems.push(Problem::new(Rule::History, text));
         }
-        problems.extend(commands::problems(changes, &word, &folder, base));
+        problems.extend(commands::problems(changes, &announced, &folder, base));
         problems.extend(effect::links(changes, &folder));
-        problems.extend(test_changes::problems(changes, &word));
-        as_it_was = BaseRun::needed(changes, &word, &folder, base, &problems);
+        problems.extend(test_changes::problems(changes, &announced));
+        as_it_was = BaseRun::needed(changes, &announced, &folder, base, &problems);
     }
     problems.extend(test_changes::figures(&folder, case.claims, passed(&after)));
     let before = match base.filter(|_| needs_the_past(&after) || as_it_was.is_some()) {
@@ -237,7 +237,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         None => (NOTHING_KNOWN, None),
     };
     if let (Some(run), Some(base), Some(changes), true) = (as_it_was, base, &changes, hash.is_some()) {
-        problems.extend(run.problem(case, base, changes, &word, &before, &after, &runner)?);
+        problems.extend(run.problem(case, base, changes, &announced, &before, &after, &runner)?);
     }
     let mut comparison = verify::compare(&before, &after);
     if let Some(changes) = &changes {
@@ -256,7 +256,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         base: base.map(str::to_owned),
         branch: tree.map(|tree| tree.branch.clone()),
         changes,
-        word,
+        announced,
         after,
         problems,
         before: hash,
