@@ -229,7 +229,7 @@ fn bodies(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
 }
 
 /// Files whose new tests cannot fail.
-pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
+pub fn tests_without_assertions(changes: &Changes) -> Option<Problem> {
     const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
     let mut found = Vec::new();
     for change in changes
@@ -240,7 +240,7 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
         let Some(language) = Grammar::of(Path::new(&change.path)) else {
             continue;
         };
-        let (mut all, mut hollow) = (0, Vec::new());
+        let (mut all, mut without_assertions) = (0, Vec::new());
         let (before, after) = change.texts();
         let known = tests(language, before);
         let lines: Vec<&str> = after.lines().collect();
@@ -253,11 +253,11 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
                 .filter_map(|number| lines.get((number as usize).checked_sub(1)?))
                 .any(|line| ASSERTING.iter().any(|word| line.to_lowercase().contains(word)));
             if test.assertions.is_empty() && (test.vacuous > 0 || !own) {
-                hollow.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
+                without_assertions.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
             }
         }
-        if hollow.len() == all {
-            found.append(&mut hollow);
+        if without_assertions.len() == all {
+            found.append(&mut without_assertions);
         }
     }
     (!found.is_empty()).then(|| {
@@ -296,9 +296,9 @@ mod tests {
     #[test]
     fn a_file_of_tests_that_cannot_fail() {
         let good = ("tests/test_a.py", "def test_a():\n    assert f(1) == 2\n");
-        let hollow = ("tests/test_b.py", "def test_b():\n    f(1)\n");
-        assert!(hollow_tests(&changes(&[good])).is_none());
-        let problem = hollow_tests(&changes(&[good, hollow])).unwrap();
+        let without_assertions = ("tests/test_b.py", "def test_b():\n    f(1)\n");
+        assert!(tests_without_assertions(&changes(&[good])).is_none());
+        let problem = tests_without_assertions(&changes(&[good, without_assertions])).unwrap();
         assert!(
             problem.text.contains("test_b") && !problem.text.contains("test_a"),
             "{}",

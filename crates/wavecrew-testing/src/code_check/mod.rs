@@ -13,7 +13,7 @@ mod announced;
 mod state_before;
 mod steered;
 mod test_changes;
-mod unnoticed;
+mod emptied_code;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -112,7 +112,7 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         found
             .problems
             .extend(hard_coded::hidden_absent(changes, case.folder));
-        found.problems.extend(unnoticed::problem(case, &found, changes)?);
+        found.problems.extend(emptied_code::problem(case, &found, changes)?);
     }
     let complaint = found.complaint();
     let mut report = found.report(case, complaint);
@@ -150,7 +150,7 @@ pub fn check_tests(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError
     };
     found
         .problems
-        .extend(found.changes.as_ref().and_then(effect::hollow_tests));
+        .extend(found.changes.as_ref().and_then(effect::tests_without_assertions));
     let complaint = match found.pass_rate() {
         Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
         Some(rate) if found.builds() => {

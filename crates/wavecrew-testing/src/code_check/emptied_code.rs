@@ -1,6 +1,6 @@
 //! Whether any test notices when the new code does nothing.
 
-use super::effect::{has_effect, hollow_tests, listed};
+use super::effect::{has_effect, tests_without_assertions, listed};
 use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::FileChange;
 use super::{Changes, CodeAttempt, CodeCheckError, CodeState, state_before};
@@ -17,7 +17,7 @@ pub fn problem(
     found: &CodeState,
     changes: &Changes,
 ) -> Result<Option<Problem>, CodeCheckError> {
-    let hollow = hollow_tests(changes);
+    let without_assertions = tests_without_assertions(changes);
     let tests: Vec<&FileChange> = changes
         .files
         .iter()
@@ -40,10 +40,10 @@ pub fn problem(
         SuiteResult::None | SuiteResult::NotRun => false,
     };
     let Some(base) = found.base.as_deref().filter(|_| !is_bad && has_run) else {
-        return Ok(hollow);
+        return Ok(without_assertions);
     };
     if tests.is_empty() || emptied.is_empty() {
-        return Ok(hollow);
+        return Ok(without_assertions);
     }
     let files: Vec<&FileChange> = changes.files.iter().collect();
     let passes_with = |instead: &BTreeMap<&str, String>| -> Result<Option<bool>, CodeCheckError> {
@@ -52,8 +52,8 @@ pub fn problem(
     };
     if passes_with(&emptied)? != Some(true) {
         // The only file of new tests fails by it: its tests assert in a way that was not recognised.
-        let asserts = hollow.is_some() && tests.len() == 1 && passes_with(&BTreeMap::new())? == Some(true);
-        return Ok(hollow.filter(|_| !asserts));
+        let asserts = without_assertions.is_some() && tests.len() == 1 && passes_with(&BTreeMap::new())? == Some(true);
+        return Ok(without_assertions.filter(|_| !asserts));
     }
     let names: Vec<&str> = emptied.keys().copied().collect();
     let text = format!(
