@@ -154,7 +154,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
             Rule::Unreasoned,
             format!("gives one reason for all checks: {}", quoted(reason)),
         ));
-    } else if given.passes && speak_against(&reasons) {
+    } else if given.passes && contradicts_score(&reasons) {
         problems.push(Problem::new(
             Rule::Unreasoned,
             format!(
@@ -184,8 +184,8 @@ fn same_reason(text: &str) -> Option<&str> {
 }
 
 /// Whether each of several reasons states that something is missing or wrong as a whole.
-fn speak_against(reasons: &[&str]) -> bool {
-    const AGAINST: [&str; 20] = [
+fn contradicts_score(reasons: &[&str]) -> bool {
+    const OBJECTIONS: [&str; 20] = [
         "contradict",
         "is missing",
         "are missing",
@@ -216,7 +216,7 @@ fn speak_against(reasons: &[&str]) -> bool {
     told.len() > 1
         && told
             .iter()
-            .all(|reason| AGAINST.iter().any(|phrase| reason.contains(phrase)))
+            .all(|reason| OBJECTIONS.iter().any(|phrase| reason.contains(phrase)))
 }
 
 /// The values of the checks in a table or a list, and all other text.
@@ -366,7 +366,7 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
         "conclusion:",
         "结论：",
     ];
-    const AGAINST: [&str; 8] = [
+    const NEGATIONS: [&str; 8] = [
         "block",
         "not ready",
         "reject",
@@ -385,7 +385,7 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
     let lower = line.to_lowercase();
     let after = lower.split_once([':', '：']).map_or("", |(_, after)| after);
     let first = after.split('.').next().unwrap_or_default();
-    let against = AGAINST.iter().any(|word| first.contains(word));
+    let against = NEGATIONS.iter().any(|word| first.contains(word));
     let in_favour = !against
         && FOR.iter().any(|word| {
             first
@@ -419,12 +419,12 @@ mod tests {
 
     #[test]
     fn reasons() {
-        assert!(speak_against(&[
+        assert!(contradicts_score(&[
             "the brief has no goals; most documents are missing"
         ]));
-        assert!(!speak_against(&[
+        assert!(!contradicts_score(&[
             "the brief has no goals; FR-002 says id in place of number"
         ]));
-        assert!(!speak_against(&["the brief is missing"]));
+        assert!(!contradicts_score(&["the brief is missing"]));
     }
 }
