@@ -201,12 +201,12 @@ impl SessionPaths {
     }
 
     /// What workers on hosts changed in the project.
-    pub fn brought_back(&self) -> PathBuf {
+    pub fn returned_changes(&self) -> PathBuf {
         self.in_run("brought-back.ndjson")
     }
 
     /// How much of that the project of this machine has.
-    pub fn brought_back_here(&self) -> PathBuf {
+    pub fn applied_here(&self) -> PathBuf {
         self.in_run("brought-back.here")
     }
 

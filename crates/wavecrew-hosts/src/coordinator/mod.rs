@@ -3,7 +3,7 @@
 
 mod adopt;
 mod apply;
-mod brought_here;
+mod applied_here;
 mod choosing;
 mod directory;
 mod ending;

@@ -1,6 +1,6 @@
 //! Connects, opens the run's streams and buckets, and reads their existing messages.
 
-use super::brought_here;
+use super::applied_here;
 use super::journal_facts::JournalFacts;
 use super::left_behind::AllLeftBehind;
 use super::prepare::RunFiles;
@@ -89,7 +89,7 @@ impl Coordinator {
             link: LinkWatch::default(),
         };
         coordinator.learn_hosts().await;
-        for note in brought_here::catch_up(&coordinator.shared).await {
+        for note in applied_here::catch_up(&coordinator.shared).await {
             coordinator.note(note);
         }
         coordinator.find_left_behind(&mut results).await;

@@ -2,7 +2,7 @@
 //! results.
 
 mod announce;
-mod bring_back;
+mod return_changes;
 mod host_files;
 mod lease;
 mod mirror;

@@ -125,7 +125,7 @@ impl RunningTurn<'_> {
         // Emptied now: it may be large.
         let _ = sandbox.temp_folder(&number);
         self.slot.keep_sandbox(sandbox_of, sandbox);
-        self.bring_back(mirror, exit, leftovers, lengths).await
+        self.return_changes(mirror, exit, leftovers, lengths).await
     }
 
     /// The sandbox of the slot's last turn if it fits, or else a new one.
