@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 impl Attempts {
     /// Collects the reports of attempts that another coordinator opened.
-    pub(super) fn bring_over(&self) -> Result<(), SessionError> {
+    pub(super) fn collect_foreign_reports(&self) -> Result<(), SessionError> {
         for (number, task, attempt) in self.open_attempts()? {
             let _ = self.take_from(Some(number), &task, attempt)?;
         }

@@ -222,7 +222,7 @@ impl Attempts {
     /// opens attempts.
     fn unclaimed_reports(&mut self) -> Result<&BTreeSet<String>, SessionError> {
         if self.unclaimed_reports.is_none() {
-            self.bring_over()?;
+            self.collect_foreign_reports()?;
             let mut reports = BTreeSet::new();
             for name in self.names()? {
                 if slots::parse_name(&name).is_some() || name.starts_with(INBOX) {
