@@ -117,8 +117,8 @@ pub fn submit(
     };
     let report = attempts.paths.submitted_report(number, task, attempt);
     for name in [&attempts.paths.report_file(task, attempt), &report] {
-        if let Some(taken) = taken(name)? {
-            return refused(taken);
+        if let Some(refusal) = refusal_for_existing(name)? {
+            return refused(refusal);
         }
     }
     let draft = atomic::temp_with(&report, json, 0o600)?;
@@ -134,7 +134,7 @@ pub fn submit(
     match fs::hard_link(draft.path(), &report) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            return refused(taken(&report)?.unwrap_or(ReportRefusal::NotOpen));
+            return refused(refusal_for_existing(&report)?.unwrap_or(ReportRefusal::NotOpen));
         }
         Err(error) => return Err(error).context("hand in", &report),
     }
@@ -431,7 +431,7 @@ fn reason_path(rejected: &Path) -> PathBuf {
 }
 
 /// Who has the report's name: another report, or the closing of the attempt.
-fn taken(report: &Path) -> Result<Option<ReportRefusal>, SessionError> {
+fn refusal_for_existing(report: &Path) -> Result<Option<ReportRefusal>, SessionError> {
     match fs::metadata(report) {
         Ok(found) if found.len() == 0 => Ok(Some(ReportRefusal::NotOpen)),
         Ok(_) => Ok(Some(ReportRefusal::AlreadyReported)),
