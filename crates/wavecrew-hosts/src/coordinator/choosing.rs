@@ -113,7 +113,7 @@ impl Coordinator {
                     hosts.announced(announced);
                 }
             }
-            Operation::Delete | Operation::Purge => hosts.gone(&entry.key),
+            Operation::Delete | Operation::Purge => hosts.host_left(&entry.key),
         }
     }
 }

@@ -112,7 +112,7 @@ fn scope(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
             "| `{}` | {} | {} |",
             file.path.display(),
             file.lines,
-            some(&names)
+            names_or_nothing(&names)
         );
     }
     text.push_str("\nTests, documents and generated code are not in scope.\n");
@@ -150,9 +150,9 @@ fn existing(framework: &FrameworkInScope) -> String {
             let shared = if shared.is_empty() {
                 String::new()
             } else {
-                format!(" Shared by tests: {}.", some(&shared))
+                format!(" Shared by tests: {}.", names_or_nothing(&shared))
             };
-            format!("{} in {}.{shared}", count(many, "test file"), some(&folders))
+            format!("{} in {}.{shared}", count(many, "test file"), names_or_nothing(&folders))
         }
     }
 }
@@ -187,7 +187,7 @@ fn priorities(text: &mut String, ranked: &[Ranked<'_>], before: &BTreeMap<String
         } else {
             format!(
                 "{}: each path, the boundaries of its comparisons, and the errors it raises",
-                some(&names)
+                names_or_nothing(&names)
             )
         };
         let _ = writeln!(
@@ -237,14 +237,14 @@ fn risks(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
             let _ = writeln!(
                 text,
                 "- {why}: {}. Only reproducible results are asserted.",
-                some(&names)
+                names_or_nothing(&names)
             );
         }
     }
 }
 
 /// `a, b, c and 3 more`, or a text for an empty list.
-fn some(names: &[&str]) -> String {
+fn names_or_nothing(names: &[&str]) -> String {
     if names.is_empty() {
         return "nothing".to_owned();
     }

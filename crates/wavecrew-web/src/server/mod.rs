@@ -266,7 +266,7 @@ async fn current_run(State(app): State<Arc<App>>) -> Response {
         Some(id) => format!("/s/{}", encode(&id)),
         None => "/?waits=1".to_owned(),
     };
-    see(&target)
+    redirect(&target)
 }
 
 async fn run_page(
@@ -404,6 +404,6 @@ async fn task_stream(
         .into_response()
 }
 
-fn see(target: &str) -> Response {
+fn redirect(target: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, target.to_owned())]).into_response()
 }

@@ -67,7 +67,7 @@ impl Args {
 }
 
 fn list(global: &Global) -> Result<Exit, Failure> {
-    let found = look();
+    let found = find_agents();
     let acp = acp_agents(&search_path());
     let mut out = stdout().lock();
     if global.json {
@@ -93,7 +93,7 @@ fn list(global: &Global) -> Result<Exit, Failure> {
 }
 
 /// Asks all programs for their versions at the same time: some take seconds to start.
-fn look() -> Vec<Found> {
+fn find_agents() -> Vec<Found> {
     let path = search_path();
     let asked: Vec<_> = cli::ALL
         .iter()

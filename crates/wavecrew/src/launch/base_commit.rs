@@ -11,7 +11,7 @@ pub fn head(project: &Path) -> Option<String> {
 
 /// Why results made on `base` no longer stand: its commit is not an ancestor of the checked-out one. Commits
 /// on top of it, by workers or by a person, do not matter.
-pub fn moved(project: &Path, base: Option<&str>) -> Option<String> {
+pub fn why_base_moved(project: &Path, base: Option<&str>) -> Option<String> {
     let (base, now) = (base?, head(project)?);
     if base == now {
         return None;

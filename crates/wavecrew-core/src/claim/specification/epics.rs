@@ -2,7 +2,7 @@
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, estimate};
 use super::item::{Item, below, defined, named};
-use super::{EPIC, REQUIREMENT, STORY, listed, twice};
+use super::{EPIC, REQUIREMENT, STORY, listed, duplicates};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
@@ -63,7 +63,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     problems.extend(listed(
         Rule::Repeated,
         "defines more than once:",
-        &twice(found.iter().map(|epic| epic.id)),
+        &duplicates(found.iter().map(|epic| epic.id)),
     ));
     problems.extend(listed(
         Rule::Missing,
@@ -163,7 +163,7 @@ fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
         listed(
             Rule::Repeated,
             "defines more than once:",
-            &twice(stories.iter().map(|story| story.id)),
+            &duplicates(stories.iter().map(|story| story.id)),
         ),
         listed(
             Rule::Missing,

@@ -32,8 +32,8 @@ fn list(what: &str, ids: &[&str]) -> Option<String> {
 }
 
 /// Ids that are defined more than once.
-fn twice<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn duplicates<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
-    let twice: BTreeSet<&str> = ids.filter(|id| !seen.insert(*id)).collect();
-    twice.into_iter().collect()
+    let duplicates: BTreeSet<&str> = ids.filter(|id| !seen.insert(*id)).collect();
+    duplicates.into_iter().collect()
 }

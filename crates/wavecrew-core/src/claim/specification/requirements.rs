@@ -3,7 +3,7 @@
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, is_story};
 use super::item::{Item, below, defined};
-use super::{REQUIREMENT, listed, twice};
+use super::{REQUIREMENT, listed, duplicates};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
@@ -111,7 +111,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         listed(
             Rule::Repeated,
             "defines more than once:",
-            &twice(items.iter().map(|item| item.id)),
+            &duplicates(items.iter().map(|item| item.id)),
         ),
         listed(
             Rule::Missing,

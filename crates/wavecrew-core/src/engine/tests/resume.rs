@@ -80,7 +80,7 @@ fn a_result_is_stale_when_what_it_was_made_from_changed() {
             agents,
             base: base.map(str::to_owned),
         };
-        let found = ledger.stale(&basis);
+        let found = ledger.stale_results(&basis);
         found
             .iter()
             .map(|s| format!("{}: {}", ledger.plan().id(s.task), s.why))
