@@ -107,7 +107,7 @@ impl AnnouncedChanges {
         self.add_text(&text);
         if let Ok(value) = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
             let files = touched_files(&value);
-            self.files.extend(files.iter().map(|file| plain(file)));
+            self.files.extend(files.iter().map(|file| without_notes(file)));
         }
     }
 
@@ -182,7 +182,7 @@ impl AnnouncedChanges {
 }
 
 /// A path as a plan may write it: `./a.py`, `a.py (new)`.
-fn plain(file: &str) -> String {
+fn without_notes(file: &str) -> String {
     let file = file.trim().trim_matches('`');
     let file = file.split(" (").next().unwrap_or(file);
     file.strip_prefix("./").unwrap_or(file).trim().to_owned()
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_plan_names_files_and_removals() {
         let mut announced = AnnouncedChanges {
-            files: vec![plain("./app/a.py (new)"), "lib/".to_owned()],
+            files: vec![without_notes("./app/a.py (new)"), "lib/".to_owned()],
             ..AnnouncedChanges::default()
         };
         announced.add_text("Remove test_old_way from tests/test_a.py; adapt the Makefile");

@@ -1,6 +1,6 @@
 //! The receipt of a task: what was claimed, what the check found, and the verdict.
 
-use super::{badge, markdown, plain, shortened};
+use super::{badge, markdown, without_controls, shortened};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -49,8 +49,8 @@ fn rows(shot: &Shot<'_>, task: TaskIx) -> Vec<Row> {
             @if !result.findings.is_empty() { div.long tabindex="0" { (markdown::render(&shortened(&result.findings, LONGEST))) } }
         },
         found: html! {
-            @if !result.error.is_empty() { (plain(&shortened(&result.error, LONGEST))) }
-            @else if !result.doubt.is_empty() { "In doubt: " (plain(&result.doubt)) }
+            @if !result.error.is_empty() { (without_controls(&shortened(&result.error, LONGEST))) }
+            @else if !result.doubt.is_empty() { "In doubt: " (without_controls(&result.doubt)) }
             @else {
                 @match result.verdict {
                     Verdict::Verified => "Every check passed.",
@@ -127,7 +127,7 @@ fn sent_back(shot: &Shot<'_>, task_ix: TaskIx) -> Vec<Row> {
             found: html! {
                 @if reason.len() > 300 {
                     details id=(shot.key(task_ix, &format!("back-{attempt}-{turn}"))) { summary { "Sent back: " (one_line(first)) } div.long tabindex="0" { (markdown::render(&shortened(reason, LONGEST))) } }
-                } @else { "Sent back: " (plain(reason)) }
+                } @else { "Sent back: " (without_controls(reason)) }
             },
             verdict: "contradicted",
         }

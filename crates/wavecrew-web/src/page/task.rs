@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use super::run::action;
-use super::{Frame, badge, board, evidence, folded, inbox, plain, receipt, shortened};
+use super::{Frame, badge, board, evidence, folded, inbox, without_controls, receipt, shortened};
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot, encode, task_state};
 use maud::{Markup, html};
@@ -273,7 +273,7 @@ fn one_attempt(number: u32, one: &Try<'_>) -> Markup {
                 @match one.stop { Some(stop) => li { "Ended: " (stop.as_str()) }, None => li { "Not ended" } }
                 @if let Some(verdict) = one.verdict { li { (badge(verdict)) } }
             }
-            p { (plain(&one.said)) }
+            p { (without_controls(&one.said)) }
         }
     }
 }
@@ -297,7 +297,7 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
         @for (turn, text) in turns { (folded(&shot.key(task, &format!("prompt-{turn}")), &format!("Message of turn {turn}"), &text)) }
         div.scroll tabindex="0" { table {
             caption.visually-hidden { "The row of the table" }
-            tbody { @for (column, value) in columns.iter().filter(|(_, value)| !value.is_empty()) { tr { th scope="row" { (one_line(column)) } td { (plain(&shortened(value, 20_000))) } } } }
+            tbody { @for (column, value) in columns.iter().filter(|(_, value)| !value.is_empty()) { tr { th scope="row" { (one_line(column)) } td { (without_controls(&shortened(value, 20_000))) } } } }
         } }
         @if editable {
             details #edit-row {
