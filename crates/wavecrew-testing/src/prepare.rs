@@ -8,7 +8,7 @@ use wavecrew_core::view::first_few;
 
 use crate::layer;
 use crate::scope::{
-    self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
+    self, FilesInScope, ChangesError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
 };
 use crate::targets::{TargetError, targets};
 use wavecrew_measure::framework::MissingTool;
@@ -36,7 +36,7 @@ pub struct Options<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error(transparent)]
-    Git(#[from] GitError),
+    Git(#[from] ChangesError),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error("the request names `{path}`, which does not exist in the project")]

@@ -14,7 +14,7 @@ use crate::atomic::{self, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
 use crate::file_stamp::FileStamp;
 use crate::session::SessionDir;
-use crate::worker_file::{self, Found, open_read, remove_any};
+use crate::worker_file::{self, WorkerFile, open_read, remove_any};
 use record::{Fingerprint, Record};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -186,7 +186,7 @@ impl TableFile {
             Err(error) => return Err(error).context("look at", path),
         }
         // An editor may remove the file before it replaces it.
-        let Found::Regular(mut file) = open_read(path).context("open", path)? else {
+        let WorkerFile::Regular(mut file) = open_read(path).context("open", path)? else {
             return Ok(TableState::StillChanging);
         };
         let stamp = stamp_of(&file, path)?;

@@ -42,7 +42,7 @@ impl Base {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum GitError {
+pub enum ChangesError {
     #[error("git knows no revision `{0}` here")]
     UnknownRevision(String),
     #[error("`--since {0}` requires a git repository")]
@@ -51,7 +51,7 @@ pub enum GitError {
     Unusable(#[from] io::Error),
 }
 
-impl GitError {
+impl ChangesError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::UnknownRevision(_) => "name a commit, a branch or a tag: `git log --oneline` shows some",
@@ -69,7 +69,7 @@ pub(super) struct Changes {
 }
 
 /// `None`: not a repository, or no git at all.
-pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Changes>, GitError> {
+pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Changes>, ChangesError> {
     let inside = git_bytes(project, &["rev-parse", "--is-inside-work-tree"]);
     let inside = match inside {
         Ok(answer) => answer.is_some(),
@@ -78,7 +78,7 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
     };
     if !inside {
         return match since {
-            Some(revision) => Err(GitError::NoRepository(revision.to_owned())),
+            Some(revision) => Err(ChangesError::NoRepository(revision.to_owned())),
             None => Ok(None),
         };
     }
@@ -108,7 +108,7 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
             // A leading dash would be an option.
             let known = !revision.starts_with('-') && verify(&format!("{revision}^{{commit}}"))?.is_some();
             let listed = if known { diff(revision)? } else { None };
-            let listed = listed.ok_or_else(|| GitError::UnknownRevision(revision.to_owned()))?;
+            let listed = listed.ok_or_else(|| ChangesError::UnknownRevision(revision.to_owned()))?;
             (Base::Since(revision.to_owned()), listed)
         }
         None if verify("HEAD~1")?.is_some() => (Base::LastCommit, diff("HEAD~1")?.unwrap_or_default()),

@@ -19,7 +19,7 @@ use wavecrew_core::sheet::closest;
 use wavecrew_core::view::count;
 use wavecrew_session::WORKFLOW_FOLDER;
 
-pub use changes::{Base, GitError};
+pub use changes::{Base, ChangesError};
 pub use parts::FILES_PER_TASK;
 
 pub use file::{
@@ -61,7 +61,7 @@ impl FilesInScope {
 }
 
 /// Finds the changed files in `project`, an absolute path; all files if nothing changed.
-pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
+pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, ChangesError> {
     let Named {
         paths: named,
         missing,
