@@ -336,8 +336,8 @@ mod tests {
         };
         let names = [("gpt-5", 1.0), ("gpt-5-mini", 0.5), ("codex", 2.0)];
         let prices = Prices(names.map(|(name, input)| (name.to_owned(), price(input))).into());
-        let cost = |told, model: Option<&str>, agent| {
-            let used = spent(2_000_000, 1_000_000, 100_000, told);
+        let cost = |known_cost, model: Option<&str>, agent| {
+            let used = spent(2_000_000, 1_000_000, 100_000, known_cost);
             prices.with_cost(used, model, agent).cost
         };
         assert_eq!(cost(Some(0.3), Some("gpt-5"), "codex"), Some(0.3));

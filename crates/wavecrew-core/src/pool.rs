@@ -135,9 +135,9 @@ impl Pool {
             return;
         }
         let wait = match (refusal.retry_after, refusal.reason) {
-            (Some(told), _) => {
-                let told = told.min(MAX_RETRY_AFTER);
-                told + part(LONGEST_JITTER.min(told / 10), refusal.random)
+            (Some(named), _) => {
+                let named = named.min(MAX_RETRY_AFTER);
+                named + part(LONGEST_JITTER.min(named / 10), refusal.random)
             }
             (None, LimitKind::RateLimited) => self.backoff(FIRST_WAIT, LONGEST_WAIT, refusal.random),
             (None, LimitKind::Quota) => self.backoff(FIRST_QUOTA_WAIT, LONGEST_QUOTA_WAIT, refusal.random),

@@ -21,8 +21,8 @@ impl Coordinator {
         let mut hosts = self.hosts.lock_anyway();
         let home = home.filter(|host| hosts.is_alive(host));
         let Some(host) = hosts.choose(&turn.facts.wanted, home.as_deref()) else {
-            if !turn.told && !hosts.fits_somewhere(&turn.facts.wanted) {
-                turn.told = true;
+            if !turn.notified && !hosts.fits_somewhere(&turn.facts.wanted) {
+                turn.notified = true;
                 let reasons = hosts.reasons(&turn.facts.wanted);
                 drop(hosts);
                 let task = turn.facts.task.clone();

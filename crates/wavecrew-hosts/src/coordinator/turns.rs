@@ -43,7 +43,7 @@ pub(super) struct Turn {
     pub closing: Option<Duration>,
     pub file_tries: u32,
     /// The person was informed that no host fits.
-    pub told: bool,
+    pub notified: bool,
     /// From the paths of the coordinator that began the turn to those of this one, if they differ.
     pub map: PathMap,
     /// The number of the worker's last command, so that a repeated one is not executed again.

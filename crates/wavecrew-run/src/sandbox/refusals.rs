@@ -62,11 +62,11 @@ impl RefusalLines {
         let text = String::from_utf8_lossy(bytes)
             .replace("\\n", "\n")
             .replace("\\\"", "\"");
-        let told = text
+        let lines = text
             .lines()
             .filter(|line| PHRASES.iter().any(|phrase| contains(line, phrase)));
         let room = LINES.saturating_sub(self.lines.len());
-        let kept = told.take(room).map(|line| {
+        let kept = lines.take(room).map(|line| {
             let end = line.floor_char_boundary(LINE_BYTES);
             line[..end].to_owned()
         });

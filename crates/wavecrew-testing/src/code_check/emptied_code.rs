@@ -23,14 +23,14 @@ pub fn problem(
         .iter()
         .filter(|change| change.after.is_some() && has_test_name(&change.path) && has_effect(change))
         .collect();
-    let told: Vec<&str> = tests
+    let test_texts: Vec<&str> = tests
         .iter()
         .filter_map(|change| change.after.as_deref())
         .collect();
     let emptied: BTreeMap<&str, String> = changes
         .files
         .iter()
-        .filter(|change| is_tested(&change.path, &told))
+        .filter(|change| is_tested(&change.path, &test_texts))
         .filter_map(emptied)
         .collect();
     let is_bad = found.complaint().is_some() || found.problems.iter().any(|problem| problem.rule.refutes());

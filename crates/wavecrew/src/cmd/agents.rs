@@ -106,7 +106,7 @@ fn find_agents() -> Vec<Found> {
             (cli, program, asked)
         })
         .collect();
-    let told = asked.into_iter().map(|(cli, program, asked)| Found {
+    let agents = asked.into_iter().map(|(cli, program, asked)| Found {
         cli,
         program,
         version: match asked.map(std::thread::JoinHandle::join) {
@@ -116,7 +116,7 @@ fn find_agents() -> Vec<Found> {
         },
         login: login(cli, |name| std::env::var_os(name)),
     });
-    told.collect()
+    agents.collect()
 }
 
 impl Found {
@@ -238,8 +238,8 @@ impl TestArgs {
         } else if ended.code() == Some(Exit::Stopped as i32) {
             Some("its model service refused: rate limit, or used-up quota".to_owned())
         } else {
-            let told = kept.as_deref().and_then(error_of);
-            Some(told.unwrap_or_else(|| format!("the run ended before the agent did, with {ended}")))
+            let reported = kept.as_deref().and_then(error_of);
+            Some(reported.unwrap_or_else(|| format!("the run ended before the agent did, with {ended}")))
         };
         let mut out = stdout().lock();
         if global.json {

@@ -41,7 +41,7 @@ pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {
 
 /// The table with replaced ids of issues, in all places.
 fn rename(plan: &Plan, team: &Team, ids: &[(&str, &str)]) -> Result<Plan, Failure> {
-    let told = |cell: &str| {
+    let with_new_ids = |cell: &str| {
         // In two steps: a new id may be the old one of another.
         let mark = |n: usize| format!("\u{0}{n}\u{0}");
         let marked = ids
@@ -55,7 +55,7 @@ fn rename(plan: &Plan, team: &Team, ids: &[(&str, &str)]) -> Result<Plan, Failur
     let sheet = plan.sheet();
     let mut renamed = SheetBuilder::new(sheet.header().to_vec());
     for (line, task) in (2..).zip(plan.tasks()) {
-        let cells: Vec<String> = sheet.row(task.index()).map(told).collect();
+        let cells: Vec<String> = sheet.row(task.index()).map(with_new_ids).collect();
         renamed.row(line, cells.iter().map(String::as_str));
     }
     let (plan, _) = seal(renamed.finish(), team).map_err(|problems| {

@@ -28,15 +28,15 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     problems.extend(tasks(value));
     problems.extend(rules.files.iter().filter_map(|place| without_files(value, place)));
     problems.extend(count_of_files(value, rules));
-    let mut told = Vec::new();
-    texts(value, &mut told);
-    let told = told.join("\n");
+    let mut statements = Vec::new();
+    texts(value, &mut statements);
+    let statements = statements.join("\n");
     let text = value.to_string();
     let request = words(context.request);
     if !request.is_empty()
-        && is_english(&words(&told))
-        && !names_a_place(&told)
-        && particulars_beside(&told, &request) < 2
+        && is_english(&words(&statements))
+        && !names_a_place(&statements)
+        && particulars_beside(&statements, &request) < 2
     {
         problems.push(Problem::new(
             Rule::Thin,

@@ -214,9 +214,9 @@ pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     if own.len() < MIN_COPY || instruction.is_empty() {
         return None;
     }
-    let told = shingles(&words(instruction), 3);
+    let instructed = shingles(&words(instruction), 3);
     let said = shingles(&own, 3);
-    let same = said.iter().filter(|shingle| told.contains(*shingle)).count();
+    let same = said.iter().filter(|shingle| instructed.contains(*shingle)).count();
     (same * 5 >= said.len() * 4).then(|| quoted(text))
 }
 

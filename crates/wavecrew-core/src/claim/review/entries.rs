@@ -58,14 +58,14 @@ impl ReviewText {
         if listed || states_no_findings(&self.text) {
             return Ok(entries);
         }
-        let told = labelled(&self.text);
-        let told = if told.is_empty() {
+        let findings = labelled(&self.text);
+        let findings = if findings.is_empty() {
             in_words(&self.text, rules)
         } else {
-            told
+            findings
         };
-        if !told.is_empty() {
-            return Ok(told);
+        if !findings.is_empty() {
+            return Ok(findings);
         }
         let problem = format!("has findings that are not in a table: list them as {TABLE}, or write `None`");
         // Who names a file may have read it; who names a line of it has found something there.

@@ -211,7 +211,7 @@ fn is_praise(said: &ReviewText) -> bool {
 /// Findings without a description, or all with the same one.
 fn descriptions(entries: &[Entry]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut told: Vec<String> = Vec::new();
+    let mut descriptions: Vec<String> = Vec::new();
     let mut of_every_file = 0;
     for (number, entry) in (1..).zip(entries) {
         let texts = entry
@@ -237,21 +237,21 @@ fn descriptions(entries: &[Entry]) -> Vec<Problem> {
         }
         of_every_file +=
             usize::from(texts.len() > 1 && particulars_without(&texts.join(" "), OF_EVERY_FILE) == 0);
-        told.push(texts.join(" "));
+        descriptions.push(texts.join(" "));
     }
     if problems.is_empty() && of_every_file == entries.len() && !entries.is_empty() {
-        let shown = quoted(&told.join("; "));
+        let shown = quoted(&descriptions.join("; "));
         problems.push(Problem::new(
             Rule::Vague,
             format!("has only findings that fit every file: {shown}"),
         ));
     }
-    told.retain(|text| !text.is_empty());
-    let first = told.first();
-    if told.len() > 1 && told.iter().all(|text| Some(text) == first) {
+    descriptions.retain(|text| !text.is_empty());
+    let first = descriptions.first();
+    if descriptions.len() > 1 && descriptions.iter().all(|text| Some(text) == first) {
         problems.push(Problem::new(
             Rule::Similar,
-            format!("has the same text in all findings: {}", quoted(&told[0])),
+            format!("has the same text in all findings: {}", quoted(&descriptions[0])),
         ));
     }
     problems

@@ -127,7 +127,7 @@ fn given<'a>(team: &'a Team, plan: &Plan, task: TaskIx, reported: &[(String, Str
 
 fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let (values, told) = checks(text);
+    let (values, statements) = checks(text);
     #[expect(clippy::cast_precision_loss, reason = "a document has few checks")]
     let mean = values.iter().map(|value| value.on(1.0)).sum::<f64>() / values.len().max(1) as f64;
     if values.len() > 1 && given.score > mean + MEAN_TOLERANCE {
@@ -143,8 +143,8 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         .iter()
         .filter(|(name, _)| REASONS.iter().any(|known| name.eq_ignore_ascii_case(known)));
     let reasons: Vec<&str> = reasons.map(|(_, text)| text.as_str()).collect();
-    let told = without_numbers(&format!("{told}\n{}", reasons.join("\n")));
-    if particulars(&without_words_of_scores(&told)) < 2 {
+    let statements = without_numbers(&format!("{statements}\n{}", reasons.join("\n")));
+    if particulars(&without_words_of_scores(&statements)) < 2 {
         problems.push(Problem::new(
             Rule::Unreasoned,
             format!("gives no reasons for the score {}", given.score),
@@ -207,21 +207,21 @@ fn contradicts_score(reasons: &[&str]) -> bool {
         "缺失",
         "矛盾",
     ];
-    let told: Vec<String> = reasons
+    let statements: Vec<String> = reasons
         .iter()
         .flat_map(|reason| reason.split([';', '\n']))
         .map(|reason| reason.trim().to_lowercase())
         .filter(|reason| !reason.is_empty())
         .collect();
-    told.len() > 1
-        && told
+    statements.len() > 1
+        && statements
             .iter()
             .all(|reason| OBJECTIONS.iter().any(|phrase| reason.contains(phrase)))
 }
 
 /// The values of the checks in a table or a list, and all other text.
 fn checks(text: &str) -> (Vec<Figure>, String) {
-    let (mut values, mut told) = (Vec::new(), String::new());
+    let (mut values, mut statements) = (Vec::new(), String::new());
     let mut column = None;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let bare = line.trim();
@@ -242,7 +242,7 @@ fn checks(text: &str) -> (Vec<Figure>, String) {
             }
             values.extend(column.and_then(|at| cells.get(at)).and_then(|cell| figure(cell)));
             let reasons = cells.iter().skip(1).filter(|cell| gap(cell).is_none());
-            told.extend(reasons.flat_map(|cell| [*cell, " "]));
+            statements.extend(reasons.flat_map(|cell| [*cell, " "]));
         } else {
             column = None;
             let item = bare
@@ -253,15 +253,15 @@ fn checks(text: &str) -> (Vec<Figure>, String) {
             match item.filter(|(label, _)| !is_total(label)) {
                 Some((_, rest)) => {
                     values.extend(figure_first(rest));
-                    told.push_str(rest);
+                    statements.push_str(rest);
                 }
-                None if gap(bare).is_none() => told.push_str(bare),
+                None if gap(bare).is_none() => statements.push_str(bare),
                 None => {}
             }
         }
-        told.push('\n');
+        statements.push('\n');
     }
-    (values, told)
+    (values, statements)
 }
 
 fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)]) -> Vec<Problem> {

@@ -98,10 +98,10 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
-    let told: Vec<Vec<String>> = items
+    let criteria_words: Vec<Vec<String>> = items
         .iter()
         .filter_map(of_item)
-        .map(|told| words(&told))
+        .map(|text| words(&text))
         .collect();
     let deferred = ids(&|item| item.text.split(['.', ';', '\n', '|']).any(defers));
     let most_deferred = deferred.len() * 2 > items.len();
@@ -136,7 +136,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&|item| priority(item).is_none()),
         ),
         alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
-        same_criteria(&told),
+        same_criteria(&criteria_words),
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
@@ -150,9 +150,9 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     .collect()
 }
 
-/// `told`: the words of the criteria of each requirement.
-fn same_criteria(told: &[Vec<String>]) -> Option<Problem> {
-    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
+/// `criteria`: the words of the criteria of each requirement.
+fn same_criteria(criteria: &[Vec<String>]) -> Option<Problem> {
+    let all_alike = criteria.len() > 1 && criteria.windows(2).all(|two| two[0] == two[1]);
     all_alike.then(|| {
         Problem::new(
             Rule::Similar,

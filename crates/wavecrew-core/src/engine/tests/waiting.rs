@@ -15,9 +15,9 @@ fn options(concurrency: usize) -> Options {
     }
 }
 
-fn refused(rig: &mut Rig, worker: u64, told: Option<u64>) {
+fn refused(rig: &mut Rig, worker: u64, retry_after: Option<u64>) {
     telling(rig, worker);
-    ends_with(rig, worker, LIMITED, 0, told.map(Duration::from_secs));
+    ends_with(rig, worker, LIMITED, 0, retry_after.map(Duration::from_secs));
     rig.closed(worker);
 }
 
