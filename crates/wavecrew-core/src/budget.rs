@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    fn said(budget: Budget, used: &BudgetUse) -> String {
+    fn reached(budget: Budget, used: &BudgetUse) -> String {
         let reached = budget.reached(used);
         let lines: Vec<String> = reached
             .iter()
@@ -286,16 +286,16 @@ mod tests {
             cost: Some(most),
             ..Budget::default()
         };
-        assert_eq!(said(cost(1.0), &used(0.0, 0, 0, 1)), "", "the default, twice");
+        assert_eq!(reached(cost(1.0), &used(0.0, 0, 0, 1)), "", "the default, twice");
         let full = "$0.00 of $1.00 is used, and another worker needs about $0.50: --max-cost 2.00";
-        assert_eq!(said(cost(1.0), &used(0.0, 0, 0, 2)), full);
-        assert_eq!(said(cost(1.0), &used(0.8, 10, 4, 0)), "", "0.2 each");
+        assert_eq!(reached(cost(1.0), &used(0.0, 0, 0, 2)), full);
+        assert_eq!(reached(cost(1.0), &used(0.8, 10, 4, 0)), "", "0.2 each");
         assert_eq!(
-            said(cost(1.0), &used(0.9, 10, 4, 0)),
+            reached(cost(1.0), &used(0.9, 10, 4, 0)),
             "$0.90 of $1.00 is used, and another worker needs about $0.23: --max-cost 2.00"
         );
         assert_eq!(
-            said(cost(1.0), &used(1.2, 10, 4, 0)),
+            reached(cost(1.0), &used(1.2, 10, 4, 0)),
             "$1.20 of $1.00 is used: --max-cost 2.00"
         );
         let tokens = Budget {
@@ -304,11 +304,11 @@ mod tests {
             ..Budget::default()
         };
         assert_eq!(
-            said(tokens, &used(0.0, 1200, 2, 0)),
+            reached(tokens, &used(0.0, 1200, 2, 0)),
             "1,200 of 1,500 tokens are used, and another worker needs about 600 tokens: --max-tokens 3000; \
              the time of 1m 40s is over: --max-time 200s"
         );
-        assert_eq!(said(Budget::default(), &used(1e9, 1 << 50, 2, 9)), "");
+        assert_eq!(reached(Budget::default(), &used(1e9, 1 << 50, 2, 9)), "");
     }
 
     #[test]

@@ -190,8 +190,8 @@ impl Coordinator {
 
 /// The content of a host's message. Unreadable parts are skipped.
 pub(super) fn read_messages(payload: &Bytes) -> Vec<(FromHost, Bytes)> {
-    let said = unbundle(payload).unwrap_or_default();
-    let read = said
+    let messages = unbundle(payload).unwrap_or_default();
+    let read = messages
         .into_iter()
         .filter_map(|message| decode::<FromHost>(message).ok());
     read.map(|(from, rest)| (from, payload.slice_ref(rest))).collect()

@@ -116,8 +116,8 @@ fn named_paths(line: &str, folder: &Path, home: &Path) -> Vec<PathBuf> {
     names.retain(|name| name.contains('/') || folder.join(name).exists());
     if names.is_empty() {
         let lower = line.to_ascii_lowercase();
-        let said = PHRASES.iter().filter_map(|phrase| lower.find(phrase)).min();
-        let (before, after) = line.split_at(said.unwrap_or(line.len()));
+        let phrase = PHRASES.iter().filter_map(|phrase| lower.find(phrase)).min();
+        let (before, after) = line.split_at(phrase.unwrap_or(line.len()));
         let ends_word = |c: char| c.is_whitespace() || "'\"`,;()[]{}<>=".contains(c);
         let is_path = |word: &&str| word.contains('/');
         let nearest = before.split(ends_word).rfind(is_path);

@@ -169,14 +169,14 @@ fn outputs(shot: &Shot<'_>, task: TaskIx, verdict: &'static str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, value) in result.outputs.iter().filter(|(_, value)| !value.is_empty()) {
         let type_ = ledger.team.column(name).map(|column| column.type_);
-        let said = claimed
+        let stated = claimed
             .get(name)
             .and_then(Value::as_str)
-            .filter(|said| !said.is_empty());
+            .filter(|stated| !stated.is_empty());
         let files = matches!(type_, Some(ColumnType::Path | ColumnType::Paths));
-        let differs = said.is_some_and(|said| said != value);
+        let differs = stated.is_some_and(|stated| stated != value);
         rows.push(Row {
-            claim: html! { span.soft { (one_line(name).replace('_', " ")) } " " (one_line(&shortened(said.unwrap_or(if files { value } else { "(left to the check)" }), 2000))) },
+            claim: html! { span.soft { (one_line(name).replace('_', " ")) } " " (one_line(&shortened(stated.unwrap_or(if files { value } else { "(left to the check)" }), 2000))) },
             found: html! {
                 @if files { (value.split(';').filter(|path| exists(shot, path.trim())).count()) " of " (value.split(';').count()) " files are there" }
                 @else if differs { "Measured: " strong { (one_line(value)) } }

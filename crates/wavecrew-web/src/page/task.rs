@@ -160,7 +160,7 @@ struct Try<'a> {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     stop: Option<StopReason>,
-    said: String,
+    statement: String,
     verdict: Option<&'static str>,
     spent: TokenUsage,
     turns: u32,
@@ -208,12 +208,12 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 result,
             } if task == id => {
                 let one = tries.entry(*attempt).or_default();
-                let said = if result.error.is_empty() {
+                let statement = if result.error.is_empty() {
                     &result.findings
                 } else {
                     &result.error
                 };
-                (one.to, one.stop, one.said) = (Some(*at), Some(*stop), shortened(said, 3000).into_owned());
+                (one.to, one.stop, one.statement) = (Some(*at), Some(*stop), shortened(statement, 3000).into_owned());
                 one.verdict = Some(result.verdict.as_str());
             }
             Event::AttemptFailed {
@@ -232,7 +232,7 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 error,
             } if task == id => {
                 let one = tries.entry(*attempt).or_default();
-                (one.to, one.stop, one.said) = (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
+                (one.to, one.stop, one.statement) = (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
             }
             Event::Spawned {
                 task,
@@ -273,7 +273,7 @@ fn one_attempt(number: u32, one: &Try<'_>) -> Markup {
                 @match one.stop { Some(stop) => li { "Ended: " (stop.as_str()) }, None => li { "Not ended" } }
                 @if let Some(verdict) = one.verdict { li { (badge(verdict)) } }
             }
-            p { (without_controls(&one.said)) }
+            p { (without_controls(&one.statement)) }
         }
     }
 }

@@ -98,9 +98,9 @@ async fn perform(app: Arc<App>, id: String, act: Act, target: String) -> Respons
         Ok::<_, SessionError>(app.person.act(&dir, act))
     });
     match done.await {
-        Ok(Ok(Ok(said))) if speaks => page(
+        Ok(Ok(Ok(done))) if speaks => page(
             StatusCode::OK,
-            &problem("Done", &said, "continue with the session"),
+            &problem("Done", &done, "continue with the session"),
         ),
         Ok(Ok(Ok(_))) => redirect(&target),
         Ok(Ok(Err(Refusal { message, help }))) => {

@@ -136,7 +136,7 @@ fn start(dir: &SessionDir, words: &[&str]) -> Result<String, Refusal> {
             )
         })?;
     let stderr = child.stderr.take();
-    let said = std::thread::spawn(move || {
+    let output = std::thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(stderr) = stderr {
             // Only its first output matters; the rest must not fill the pipe.
@@ -149,10 +149,10 @@ fn start(dir: &SessionDir, words: &[&str]) -> Result<String, Refusal> {
     let until = Instant::now() + START;
     loop {
         if let Ok(Some(status)) = child.try_wait() {
-            let said = said.join().unwrap_or_default();
+            let output = output.join().unwrap_or_default();
             let failed = status.code() == Some(2) || status.code() == Some(5);
             return if failed {
-                Err(from_output(&said))
+                Err(from_output(&output))
             } else {
                 Ok("done".to_owned())
             };
@@ -189,11 +189,11 @@ fn apply(dir: &SessionDir) -> Result<String, Refusal> {
     let output = command
         .output()
         .map_err(|error| refused(&error.to_string(), "try it on the command line"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let output = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(from_output(&said));
+        return Err(from_output(&output));
     }
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("Apply")).collect();
+    let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("Apply")).collect();
     Ok(lines.join("\n"))
 }
 
@@ -267,9 +267,9 @@ fn refusal(failure: &Failure) -> Refusal {
 }
 
 /// The error and the help of a failed command.
-fn from_output(said: &str) -> Refusal {
+fn from_output(output: &str) -> Refusal {
     let of = |kind: &str| {
-        said.lines()
+        output.lines()
             .find_map(|line| line.strip_prefix(kind))
             .unwrap_or_default()
             .trim()
@@ -278,7 +278,7 @@ fn from_output(said: &str) -> Refusal {
     let message = of("error:");
     Refusal {
         message: if message.is_empty() {
-            said.trim().to_owned()
+            output.trim().to_owned()
         } else {
             message
         },

@@ -303,17 +303,17 @@ fn without_files(value: &Value, place: &str) -> Option<Problem> {
 
 /// A stated number of files that differs widely from the listed files.
 fn count_of_files(value: &Value, rules: JsonRules<'_>) -> Option<Problem> {
-    let said = value.pointer("/solution/estimated_files")?.as_u64()?;
+    let estimated = value.pointer("/solution/estimated_files")?.as_u64()?;
     let mut names = Vec::new();
     for place in rules.files {
         texts_at(value, place.trim_start_matches('/').split('/'), &mut names);
     }
     let listed = names.iter().collect::<BTreeSet<_>>().len() as u64;
-    let apart = said.abs_diff(listed);
+    let apart = estimated.abs_diff(listed);
     (listed > 0 && apart > 3 && apart > listed.max(1)).then(|| {
         Problem::new(
             Rule::Disagrees,
-            format!("estimates {said} files, and its tasks touch {listed}"),
+            format!("estimates {estimated} files, and its tasks touch {listed}"),
         )
     })
 }

@@ -119,9 +119,9 @@ struct Read {
 }
 
 fn read(text: &str, rules: &ReviewRules) -> Read {
-    let said = ReviewText::read(text);
+    let review = ReviewText::read(text);
     let known = words(rules);
-    let named = words::verdicts(&said.verdict, &known);
+    let named = words::verdicts(&review.verdict, &known);
     let mut read = Read {
         review: Review {
             verdict: named.first().map(|word| (*word).to_owned()),
@@ -136,13 +136,13 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
             format!("names more than one verdict: {}", named.join(", ")),
         ));
     }
-    if let Some(phrase) = admission(&said.verdict) {
+    if let Some(phrase) = admission(&review.verdict) {
         read.doubts.push(Problem::new(
             Rule::Admits,
             format!("states in its verdict {}", quoted(phrase)),
         ));
     }
-    let entries = match said.entries(rules) {
+    let entries = match review.entries(rules) {
         Ok(entries) => entries,
         Err(problem) => {
             let list = if problem.rule.refutes() {
@@ -167,14 +167,14 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
         }
     }
     read.doubts.extend(descriptions(&entries));
-    if entries.is_empty() && is_praise(&said) {
+    if entries.is_empty() && is_praise(&review) {
         read.doubts.push(Problem::new(
             Rule::Vague,
             "has no findings, and names nothing that was read or run",
         ));
     }
     if entries.is_empty()
-        && let Some(line) = words::alarm(&said.elsewhere)
+        && let Some(line) = words::alarm(&review.elsewhere)
     {
         read.doubts.push(Problem::new(
             Rule::Unclear,
@@ -198,8 +198,8 @@ const OF_EVERY_FILE: &str = " consider adding more comment comments variable var
 const PRAISES: usize = 4;
 
 /// Whether a review without findings says more than that, and only what can be said of every change.
-fn is_praise(said: &ReviewText) -> bool {
-    let text = format!("{}\n{}\n{}", said.verdict, said.text, said.elsewhere);
+fn is_praise(review: &ReviewText) -> bool {
+    let text = format!("{}\n{}\n{}", review.verdict, review.text, review.elsewhere);
     let words = words_of(&text);
     let praise = words.iter().filter(|word| PRAISE.contains(&format!(" {word} ")));
     praise.count() >= PRAISES
@@ -264,12 +264,12 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     };
     let mut flaws = Vec::new();
     let mut one_of = |what: &str, known: Vec<&str>| {
-        let said = value(what);
-        let word = words::known(said, &known);
+        let stated = value(what);
+        let word = words::known(stated, &known);
         if word.is_none() {
-            let said = super::quoted_path(said);
+            let stated = super::quoted_path(stated);
             flaws.push(format!(
-                "whose {what} is {said}, but must be one of {}",
+                "whose {what} is {stated}, but must be one of {}",
                 known.join(", ")
             ));
         }

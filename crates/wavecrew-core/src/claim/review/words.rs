@@ -94,8 +94,8 @@ const SAME: [(&str, &[&str]); 8] = [
 ];
 
 /// The known word for this one.
-pub(super) fn known<'k>(said: &str, known: &[&'k str]) -> Option<&'k str> {
-    let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+pub(super) fn known<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let itself = known.iter().find(|word| word.eq_ignore_ascii_case(&bare));
     itself.copied().or_else(|| {
         let (name, _) = SAME.iter().find(|(_, others)| others.contains(&bare.as_str()))?;

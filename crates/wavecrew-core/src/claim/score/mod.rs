@@ -283,17 +283,17 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
         let written = points_of(&section.title).or_else(|| points_of(&body));
         if let Some(written) = written {
             let written = written.on(100.0);
-            let said = reported
+            let points = reported
                 .iter()
                 .find(|(known, _)| known.eq_ignore_ascii_case(name))
                 .and_then(|(_, text)| figure(text));
-            if let Some(said) = said
-                .map(|said| said.on(100.0))
-                .filter(|said| (said - written).abs() > 100.0 * TOLERANCE)
+            if let Some(points) = points
+                .map(|points| points.on(100.0))
+                .filter(|points| (points - written).abs() > 100.0 * TOLERANCE)
             {
                 problems.push(Problem::new(
                     Rule::Disagrees,
-                    format!("gives {written} points for `{name}`, and {said} were reported"),
+                    format!("gives {written} points for `{name}`, and {points} were reported"),
                 ));
             }
             points.push(written);

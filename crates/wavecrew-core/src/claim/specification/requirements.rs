@@ -90,11 +90,11 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         }
     };
     let is_empty = |item: &Item<'_>| {
-        let said = item.text.lines().any(|line| {
+        let is_stated = item.text.lines().any(|line| {
             line.split(['.', '|', '\n'])
                 .any(|part| gap(part) == Some(Gap::Placeholder))
         });
-        said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
+        is_stated && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
@@ -164,8 +164,8 @@ fn same_criteria(criteria: &[Vec<String>]) -> Option<Problem> {
 fn stories_problem(text: &str) -> Option<Problem> {
     let stories = below(text, is_about_stories);
     let body: Vec<&str> = stories.lines().filter(|line| !line.starts_with('#')).collect();
-    let said = body.join("\n");
-    if said.trim().is_empty()
+    let statement = body.join("\n");
+    if statement.trim().is_empty()
         || body
             .iter()
             .all(|line| line.trim().is_empty() || gap(line).is_some())
@@ -173,15 +173,15 @@ fn stories_problem(text: &str) -> Option<Problem> {
         return (!stories.is_empty()).then(|| Problem::new(Rule::Missing, FORM));
     }
     // Prose in an unknown language may be a story.
-    let rule = if word_count(&said) < 6 {
+    let rule = if word_count(&statement) < 6 {
         Rule::Missing
     } else {
         Rule::Unclear
     };
-    if !is_story(&said) {
+    if !is_story(&statement) {
         return Some(Problem::new(rule, FORM));
     }
-    let is_bare = is_english(&words(&said)) && particulars(&without_ids(&said)) == 0;
+    let is_bare = is_english(&words(&statement)) && particulars(&without_ids(&statement)) == 0;
     is_bare.then(|| Problem::new(Rule::Vague, "has user stories that name nothing but ids"))
 }
 

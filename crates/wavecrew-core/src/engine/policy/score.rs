@@ -24,7 +24,7 @@ pub fn complete_report(
     }
     if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
         let score = number(report, "score", 1.0)?;
-        if value(report, "score").is_some_and(|said| said.trim().parse::<f64>().is_err()) {
+        if value(report, "score").is_some_and(|reported| reported.trim().parse::<f64>().is_err()) {
             set_value(report, "score", two(score));
         }
         if let Some(column) = &checkpoint.verdict_column {
@@ -42,12 +42,12 @@ pub fn complete_report(
                 }
             }
             Some(Demand::Verdict(words)) => {
-                let said = value(report, "verdict").unwrap_or_default().to_owned();
-                let bare = said.trim_matches(|c: char| !c.is_alphanumeric());
+                let reported = value(report, "verdict").unwrap_or_default().to_owned();
+                let bare = reported.trim_matches(|c: char| !c.is_alphanumeric());
                 let known = words.iter().find(|word| is_form_of(bare, word));
                 let Some(word) = known else {
                     return Err(format!(
-                        "the report needs `verdict`, one of {}, and has `{said}`",
+                        "the report needs `verdict`, one of {}, and has `{reported}`",
                         words.join(", ")
                     ));
                 };
@@ -89,9 +89,9 @@ fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -
     let total: f64 = given.iter().map(|(d, points)| f64::from(d.weight) * points).sum();
     let weights: u32 = given.iter().map(|(d, _)| d.weight).sum();
     let mean = total / f64::from(weights.max(1));
-    match value(report, named).and_then(figure).map(|said| said.on(100.0)) {
-        Some(said) if (said - mean).abs() > ROUNDING => Err(format!(
-            "`{named}` is {said}, and the reported dimensions make {}",
+    match value(report, named).and_then(figure).map(|reported| reported.on(100.0)) {
+        Some(reported) if (reported - mean).abs() > ROUNDING => Err(format!(
+            "`{named}` is {reported}, and the reported dimensions make {}",
             two(mean)
         )),
         Some(_) | None => Ok(mean),

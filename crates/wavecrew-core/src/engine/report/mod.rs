@@ -259,14 +259,14 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> String {
 impl WorkerReport {
     /// Puts measured findings before those of the worker.
     pub(super) fn put_first(&mut self, measured: &str) {
-        let said = self
+        let reported = self
             .whole_findings
             .take()
             .unwrap_or_else(|| std::mem::take(&mut self.result.findings));
-        let whole = if said.is_empty() {
+        let whole = if reported.is_empty() {
             measured.to_owned()
         } else {
-            format!("{measured}. {said}")
+            format!("{measured}. {reported}")
         };
         (self.result.findings, self.whole_findings) = cut(whole);
     }
