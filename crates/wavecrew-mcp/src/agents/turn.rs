@@ -62,7 +62,7 @@ impl Agent {
         let confinement = self.sandbox.confine(&SingleAgent {
             name: &self.name,
             folder: &self.folder,
-            worktree: self.worktree.as_ref().map(|tree| tree.path.as_path()),
+            worktree: self.worktree.as_ref().map(|worktree| worktree.path.as_path()),
             scratch: &scratch,
             temp: &temp,
             prompt: &self.prompt_file(),
