@@ -32,6 +32,9 @@ mod tests {
     #[test]
     fn a_word_has_forms() {
         assert!(is_form_of("Approved", "approve") && !is_form_of("approval", "approve"));
-        assert!(!is_form_of("\u{e4}\u{e4}", "app"), "a border of letters is no border of bytes");
+        assert!(
+            !is_form_of("\u{e4}\u{e4}", "app"),
+            "a border of letters is no border of bytes"
+        );
     }
 }

@@ -89,7 +89,8 @@ impl VersionFolders {
 /// The differences between the worktree and a commit.
 fn against_worktree(top: &Path, commit: &str) -> io::Result<BTreeMap<PathBuf, Change>> {
     let mut found = listed(top, &[commit])?;
-    let untracked = git_bytes(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
+    let untracked =
+        git_bytes(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
     found.extend(git_names(&untracked).map(|path| (path, Change::Added)));
     Ok(found)
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::process_table::{self, Entry};
 use crate::{KILL_INTERVAL, end_process_trees, send_signal};
 use rustix::process::{Pid, Signal};
-use wavecrew_core::worker_variables;
 use wavecrew_core::event::ProcessId;
+use wavecrew_core::worker_variables;
 
 use super::WORKER_VARIABLE;
 

@@ -27,9 +27,7 @@ pub use detached::{DetachedChild, start_detached};
 pub(crate) use ending::{KILL_INTERVAL, Progress, Sweep, end_processes, send_signal};
 pub use ending::{end_all_descendants, end_process_trees};
 pub use environment::{WORKER_VARIABLE, outer_agent_markers};
-pub use git::{
-    git_bytes, git_command, git_names, git_output, git_output_to, git_text, trust_repository,
-};
+pub use git::{git_bytes, git_command, git_names, git_output, git_output_to, git_text, trust_repository};
 pub(crate) use identity::process_id;
 pub use identity::{Leftovers, end_leftovers, is_alive};
 pub use limits::{check_open_files_limit, raise_open_files_limit};

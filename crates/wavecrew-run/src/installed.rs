@@ -87,9 +87,13 @@ pub fn version(program: &Path) -> Result<String, String> {
         // A longer output is not a version.
         let _ = stdout.take(4096).read_to_string(&mut text);
     }
-    let bare = text.split_whitespace().map(|word| word.strip_prefix('v').unwrap_or(word));
+    let bare = text
+        .split_whitespace()
+        .map(|word| word.strip_prefix('v').unwrap_or(word));
     let mut versions = bare.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    versions.next().map(str::to_owned)
+    versions
+        .next()
+        .map(str::to_owned)
         .ok_or_else(|| "`--version` printed no version".to_owned())
 }
 

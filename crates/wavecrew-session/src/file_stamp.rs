@@ -36,7 +36,8 @@ impl FileStamp {
 
     /// Whether a change after this time would give another stamp.
     pub fn is_stable(&self, now: SystemTime) -> bool {
-        let older = |at| time(at).is_some_and(|at| now.duration_since(at).is_ok_and(|age| age > TIMESTAMP_STEP));
+        let older =
+            |at| time(at).is_some_and(|at| now.duration_since(at).is_ok_and(|age| age > TIMESTAMP_STEP));
         older(self.changed) && older(self.modified)
     }
 }

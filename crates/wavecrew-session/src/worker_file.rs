@@ -141,7 +141,9 @@ pub fn open_own(path: &Path) -> Result<File, SessionError> {
     for _ in 0..2 {
         let opened = open(path, 1, OFlags::RDWR | OFlags::CREATE).context("open", path)?;
         match opened {
-            WorkerFile::Regular(file) if file.metadata().is_ok_and(|found| found.nlink() == 1) => return Ok(file),
+            WorkerFile::Regular(file) if file.metadata().is_ok_and(|found| found.nlink() == 1) => {
+                return Ok(file);
+            }
             _ => remove_any(path),
         }
     }
@@ -243,6 +245,9 @@ mod tests {
         fs::write(outside.join("file"), "x").unwrap();
         symlink(&outside, place.join("sub")).unwrap();
         let path = place.join("sub/file");
-        assert!(matches!(open(&path, 2, OFlags::RDONLY).unwrap(), WorkerFile::Foreign));
+        assert!(matches!(
+            open(&path, 2, OFlags::RDONLY).unwrap(),
+            WorkerFile::Foreign
+        ));
     }
 }

@@ -122,7 +122,7 @@ fn functions(environment: &TestEnvironment, file: &str) -> BTreeSet<u32> {
 #[cfg(test)]
 mod unit_tests {
     use super::*;
-    use crate::mutant_runs::samples::{trial, unit};
+    use crate::mutant_runs::samples::{id, trial, unit};
 
     #[test]
     fn a_test_has_to_depend_on_what_the_code_does() {

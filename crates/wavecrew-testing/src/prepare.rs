@@ -8,7 +8,7 @@ use wavecrew_core::view::first_few;
 
 use crate::layer;
 use crate::scope::{
-    self, FilesInScope, ChangesError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
+    self, ChangesError, FilesInScope, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
 };
 use crate::targets::{TargetError, targets};
 use wavecrew_measure::framework::MissingTool;

@@ -1,8 +1,8 @@
 //! Which texts are secret: the values of variables that contain keys, the passwords in addresses, and every form in which
 //! such a value is usually written.
 
-use wavecrew_core::encoding::percent_encoded;
 use std::ffi::OsString;
+use wavecrew_core::encoding::percent_encoded;
 
 /// A shorter value cannot be distinguished from ordinary text.
 const SHORTEST: usize = 4;

@@ -1,7 +1,7 @@
 //! The tools of agents: a line that describes a call, and the file that it writes.
 
-use wavecrew_core::view::clipped;
 use serde_json::Value;
+use wavecrew_core::view::clipped;
 
 /// Which arguments of an agent's tools name a command or a file.
 #[derive(Debug)]

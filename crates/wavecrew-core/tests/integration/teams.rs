@@ -41,7 +41,12 @@ fn example(name: &str) -> Team {
 
 /// `STRATEGY-001 | TESTGEN-001 TESTGEN-002 | ...`: the tasks of each wave.
 fn waves(pipeline: &Pipeline) -> String {
-    let ids = |wave: &Vec<&PipelineTask>| wave.iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(" ");
+    let ids = |wave: &Vec<&PipelineTask>| {
+        wave.iter()
+            .map(|task| task.id.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     pipeline.waves().iter().map(ids).collect::<Vec<_>>().join(" | ")
 }
 

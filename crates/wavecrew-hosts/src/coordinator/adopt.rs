@@ -14,11 +14,11 @@ use crate::task::StdinSource;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::time::Duration;
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::lease::{CoordinatorLease, LeaseRecord};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::FromHost;
 use wavecrew_run::place::WorkerFacts;
-use wavecrew_process::LockAnyway;
 use wavecrew_session::SessionPaths;
 
 /// Between two attempts to reach a key.

@@ -10,8 +10,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use wavecrew_process::LockAnyway;
 use wavecrew_core::view::count;
+use wavecrew_process::LockAnyway;
 
 /// The changes of one turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,11 +58,11 @@ pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
     let lines = lines(shared);
     let mut notes = Vec::new();
     for (number, line) in lines.iter().enumerate().skip(done) {
-        let returned = match fetch_returned(&shared.store, &line.object, &AtHand::on_disk(&shared.cache)).await
-        {
-            Ok(returned) => apply_line(shared, returned, line).await,
-            Err(reason) => Err(reason),
-        };
+        let returned =
+            match fetch_returned(&shared.store, &line.object, &AtHand::on_disk(&shared.cache)).await {
+                Ok(returned) => apply_line(shared, returned, line).await,
+                Err(reason) => Err(reason),
+            };
         match returned {
             Ok(more) => notes.extend(more),
             Err(reason) => notes.push(format!(

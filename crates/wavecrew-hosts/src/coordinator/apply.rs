@@ -61,7 +61,8 @@ pub(super) async fn return_changes(
     confinement: Option<Arc<Confinement>>,
 ) -> Result<Vec<String>, String> {
     let returned = fetch_returned(&shared.store, &id, &at_hand).await;
-    let returned = returned.map_err(|error| format!("the results from host {host} cannot be read: {error}"))?;
+    let returned =
+        returned.map_err(|error| format!("the results from host {host} cannot be read: {error}"))?;
     let turn = AppliedTurn {
         shared: Arc::clone(shared),
         id,
@@ -86,7 +87,11 @@ struct AppliedTurn {
 }
 
 impl AppliedTurn {
-    fn apply(&self, mut returned: ReturnedChanges, confinement: Option<&Confinement>) -> io::Result<Vec<String>> {
+    fn apply(
+        &self,
+        mut returned: ReturnedChanges,
+        confinement: Option<&Confinement>,
+    ) -> io::Result<Vec<String>> {
         let mut notes = std::mem::take(&mut returned.notes);
         let mut refused = Vec::new();
         let project = self.roots.iter().find(|root| root.kind == RootKind::Project);

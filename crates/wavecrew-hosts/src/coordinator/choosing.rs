@@ -5,9 +5,9 @@ use super::sending::{send, wire_turn};
 use super::turns::{Offer, Stage, Turn};
 use async_nats::jetstream::kv::{Entry, Operation};
 use std::time::{Duration, Instant};
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::lease::CoordinatorLease;
 use wavecrew_remote::names::Names;
-use wavecrew_process::LockAnyway;
 use wavecrew_remote::wire::{AttemptToken, HostAnnouncement, ToHost};
 
 impl Coordinator {

@@ -4,7 +4,7 @@ use super::run::Coordinator;
 use super::sending::send;
 use super::turns::{Ended, Stage};
 use std::time::Duration;
-use wavecrew_process::{LockAnyway, GuardianEvent, ProcessExit, SpawnError, SpawnFailure};
+use wavecrew_process::{GuardianEvent, LockAnyway, ProcessExit, SpawnError, SpawnFailure};
 use wavecrew_remote::wire::ToHost;
 use wavecrew_run::place::PlaceEvent;
 

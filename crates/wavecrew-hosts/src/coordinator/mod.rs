@@ -2,8 +2,8 @@
 //! driver sends it commands and gets events, as from the guardian.
 
 mod adopt;
-mod apply;
 mod applied_here;
+mod apply;
 mod choosing;
 mod directory;
 mod ending;

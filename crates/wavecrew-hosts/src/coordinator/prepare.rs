@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
-use wavecrew_run::place::WorkerFacts;
 use wavecrew_process::LockAnyway;
+use wavecrew_run::place::WorkerFacts;
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// How often the folders of one worker are scanned.

@@ -9,7 +9,7 @@ use crate::objects::ObjectId;
 use bytes::Bytes;
 use std::time::Duration;
 use wavecrew_core::event::ProcessId;
-use wavecrew_process::{LockAnyway, GuardianEvent, ProcessExit};
+use wavecrew_process::{GuardianEvent, LockAnyway, ProcessExit};
 use wavecrew_remote::lease::TurnResult;
 use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, Refusal, decode, unbundle};
 use wavecrew_run::place::PlaceEvent;

@@ -18,12 +18,12 @@ use std::sync::mpsc::Sender as Opened;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::connect::{Connection, Link};
 use wavecrew_remote::lease::{CoordinatorLease, LeaseRecord, Moment};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::sign::RunKey;
 use wavecrew_run::place::PlaceEvent;
-use wavecrew_process::LockAnyway;
 use wavecrew_run::worker_commands::RelayReply;
 
 /// How often leases and waiting turns are checked.

@@ -1,6 +1,5 @@
 //! The coordinator's state of one turn of a worker, from the driver's request to its end.
 
-use wavecrew_core::worker_variables;
 use super::pipes::Work;
 use crate::git::GitState;
 use crate::objects::ObjectId;
@@ -11,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
+use wavecrew_core::worker_variables;
 use wavecrew_process::ProcessExit;
 use wavecrew_remote::lease::CoordinatorLease;
 use wavecrew_remote::wire::AttemptToken;

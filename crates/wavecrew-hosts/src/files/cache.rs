@@ -35,7 +35,8 @@ impl HashCache {
     pub fn note(&mut self, path: &Path, id: &ObjectId) {
         // Any later change gives the file a later time: see `write`.
         if let Ok(found) = path.symlink_metadata() {
-            self.0.insert(path.to_owned(), (FileStamp::of(&found), id.clone()));
+            self.0
+                .insert(path.to_owned(), (FileStamp::of(&found), id.clone()));
         }
     }
 }

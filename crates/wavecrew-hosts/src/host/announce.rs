@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{interval, sleep, timeout};
-use wavecrew_remote::names::Names;
 use wavecrew_process::LockAnyway;
+use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::HostAnnouncement;
 
 /// How often a host announces itself.

@@ -8,8 +8,8 @@ use crate::task::{Details, StdinSource};
 use futures_util::future::try_join_all;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use wavecrew_process::LockAnyway;
 use std::sync::{Arc, Mutex};
+use wavecrew_process::LockAnyway;
 
 /// Snapshots that stay in memory.
 const LOADED: usize = 64;
@@ -53,9 +53,7 @@ impl HostFiles {
     /// Something may be missing on disk.
     pub fn forget(&self) {
         self.loaded.lock_anyway().clear();
-        self.commits
-            .lock_anyway()
-            .clear();
+        self.commits.lock_anyway().clear();
     }
 
     /// Fetches the objects of a folder to the host's disk.

@@ -1,6 +1,5 @@
 //! The process of one turn: started in its copy of the folders, and followed to its end.
 
-use wavecrew_core::worker_variables;
 use super::lease::LeaseNews;
 use super::mirror::Mirror;
 use super::output::CarriedStream;
@@ -15,13 +14,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender as PipeSender;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
+use wavecrew_core::worker_variables;
 use wavecrew_process::LockAnyway;
 use wavecrew_process::sandbox::Support;
 use wavecrew_process::{GuardianEvent, ProcessExit, Spawn, SpawnFailure, input_pipe, output_pipe};

@@ -8,8 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use wavecrew_remote::names::token;
 use wavecrew_process::LockAnyway;
+use wavecrew_remote::names::token;
 use wavecrew_session::worker_file::remove_any;
 
 /// The commits of a project that this host has received.

@@ -1,6 +1,5 @@
 //! One slot of a host, and what stays known about its folders from turn to turn.
 
-use wavecrew_session::FileStamp;
 use crate::files::{Entry, HashCache, MAPPED_BYTES, Snapshot};
 use crate::git;
 use crate::objects::{AtHand, ObjectId, ObjectReader};
@@ -12,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use wavecrew_process::LockAnyway;
 use wavecrew_run::sandbox::{Sandbox, SandboxSettings};
+use wavecrew_session::FileStamp;
 
 /// Files of a slot that are known to have no paths.
 const REMEMBERED: usize = 10_000;

@@ -1,10 +1,10 @@
 //! One turn on this host: its lease, its folders, its process, its output and its results.
 
-use super::return_changes::return_changes;
 use super::host_files::HostFiles;
 use super::lease::{Keeper, LeaseNews};
 use super::mirror::{self, Mirror};
 use super::outbox::Outbox;
+use super::return_changes::return_changes;
 use super::slot::Slot;
 use crate::mail;
 use crate::setup::Buckets;

@@ -10,12 +10,12 @@ pub use at_hand::{AtHand, INLINE_OBJECT, INLINE_TOTAL};
 pub use cache::ObjectCache;
 pub use store::{Content, MAX_AGE, ObjectStore, StoreError};
 
-use wavecrew_core::encoding::hex;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, Read};
+use wavecrew_core::encoding::hex;
 
 /// The largest piece: small enough for a message, large enough to be worth one.
 pub const PIECE: usize = 256 << 10;

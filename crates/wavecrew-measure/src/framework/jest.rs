@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{bail_option, Arguments, FACTS, NodeFramework, progress_reporter, scope_globs, skip_option};
+use super::node::{
+    Arguments, FACTS, NodeFramework, bail_option, progress_reporter, scope_globs, skip_option,
+};
 use crate::detect::settings::lists;
 use crate::run::canary::CanaryLanguage;
 use crate::run::{TestOrder, TestRun, option, os_args};

@@ -1,12 +1,12 @@
 //! pytest under coverage.py. Runs `python -m pytest` of the project's own interpreter; its settings apply, except for
 //! plugins that would measure or report a second time.
 
-use wavecrew_process::LockAnyway;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use wavecrew_process::LockAnyway;
 
 pub use super::python_environment::{install_command, interpreter};
 use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{bail_option, 
-    Arguments, FACTS, NodeFramework, install_command, installed, progress_reporter, scope_globs, skip_option,
+use super::node::{
+    Arguments, FACTS, NodeFramework, bail_option, install_command, installed, progress_reporter, scope_globs,
+    skip_option,
 };
 use crate::detect::settings::lists;
 use crate::measurement::{NO_COVERAGE, Note};

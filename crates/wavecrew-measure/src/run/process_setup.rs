@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use wavecrew_process::LockAnyway;
 use super::watchdog::Watchdog;
+use wavecrew_process::LockAnyway;
 
 /// Where compilers keep their build output between runs.
 pub fn cache_folder() -> PathBuf {

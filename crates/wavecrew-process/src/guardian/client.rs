@@ -311,9 +311,7 @@ impl Connection {
             }
             Answer::SpawnFailed { errno } => {
                 // The rules may have been lost with the request, so they are sent again.
-                self.confinements
-                    .lock_anyway()
-                    .forget();
+                self.confinements.lock_anyway().forget();
                 let (program, cwd) = self.programs.remove(&key).unwrap_or_default();
                 let program = program.to_string_lossy().into_owned();
                 let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd.into());

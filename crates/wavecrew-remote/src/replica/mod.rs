@@ -223,7 +223,10 @@ fn thread_ended() -> ReplicaError {
 }
 
 /// Waits for the thread. Calls `patience` for every tick that it takes, and once at the end if there was one.
-fn wait_with_patience<T>(answers: &blocking::Receiver<T>, patience: &mut Patience) -> Result<T, ReplicaError> {
+fn wait_with_patience<T>(
+    answers: &blocking::Receiver<T>,
+    patience: &mut Patience,
+) -> Result<T, ReplicaError> {
     let since = Instant::now();
     let mut announced = false;
     loop {

@@ -89,7 +89,8 @@ impl Driver<'_> {
     /// The commit that a task's work began with.
     fn started_from(&self, worker: WorkerId, task: TaskIx) -> Option<&str> {
         let worktree = self.engine.ledger().task(task).open_worktree();
-        worktree.map(|worktree| worktree.base.as_str())
+        worktree
+            .map(|worktree| worktree.base.as_str())
             .or_else(|| self.head_at_start(worker))
     }
 

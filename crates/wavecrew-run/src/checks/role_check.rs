@@ -94,7 +94,14 @@ impl Driver<'_> {
         match ledger.task(task).open_worktree() {
             // A confined worker can empty its worktree, but not remove the folder itself.
             Some(worktree)
-                if !path.is_dir() || !self.session.dir.path().join(&worktree.folder).join(".git").exists() =>
+                if !path.is_dir()
+                    || !self
+                        .session
+                        .dir
+                        .path()
+                        .join(&worktree.folder)
+                        .join(".git")
+                        .exists() =>
             {
                 let branch = worktree.branch.clone();
                 Err(WorktreeError::Gone { path, branch }.to_string())

@@ -4,10 +4,10 @@ use super::program::{CheckProgram, ResultFormat};
 use crate::event_loop::{DriveError, Driver};
 use std::ffi::OsString;
 use std::time::Duration;
-use wavecrew_core::worker_variables;
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
+use wavecrew_core::worker_variables;
 use wavecrew_session::atomic;
 
 /// Longer values are passed in files: the system allows at most 128 KiB per variable.

@@ -14,8 +14,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wavecrew_agents::map_text;
-use wavecrew_core::worker_variables;
 use wavecrew_core::event::StopReason;
+use wavecrew_core::worker_variables;
 use wavecrew_session::{Discovery, atomic};
 
 /// The exit code if a turn cannot be replayed.

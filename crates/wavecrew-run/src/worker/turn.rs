@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
-use wavecrew_core::worker_variables;
 use wavecrew_core::engine::{Assignment, Input, OutputMode, SpawnError, WorkerId};
 use wavecrew_core::team::{Access, Workspace};
+use wavecrew_core::worker_variables;
 use wavecrew_process::sandbox::Confinement;
 
 /// How long an agent whose turn is interrupted may take to save its conversation.

@@ -1,9 +1,9 @@
 //! Who a worker is: its session, task, attempt, role and secret, as the run put them into its environment.
 
-use wavecrew_core::worker_variables;
 use super::Refused;
 use std::env;
 use std::path::Path;
+use wavecrew_core::worker_variables;
 use wavecrew_session::{SessionDir, Token};
 
 #[derive(Debug)]
@@ -25,9 +25,13 @@ impl Identity {
 
     /// Whether this process was started by a run for one of its workers.
     pub fn is_given() -> bool {
-        [worker_variables::SESSION_DIR, worker_variables::TASK, worker_variables::TOKEN]
-            .iter()
-            .all(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+        [
+            worker_variables::SESSION_DIR,
+            worker_variables::TASK,
+            worker_variables::TOKEN,
+        ]
+        .iter()
+        .all(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
     }
 
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Refused> {
@@ -58,7 +62,9 @@ impl Identity {
             task: given(worker_variables::TASK)?,
             attempt,
             role: variable(worker_variables::ROLE).unwrap_or_default(),
-            token: given(worker_variables::TOKEN).ok().map(|text| Token::from_text(&text)),
+            token: given(worker_variables::TOKEN)
+                .ok()
+                .map(|text| Token::from_text(&text)),
         })
     }
 

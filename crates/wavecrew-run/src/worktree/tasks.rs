@@ -41,7 +41,12 @@ impl Driver<'_> {
         let merges: Vec<TaskMerge> = tasks.iter().filter_map(|&task| self.task_merge(task)).collect();
         let (worktrees, outcomes) = (session_worktrees(&self.session), self.merges.clone());
         let merging = std::thread::spawn(move || {
-            for TaskMerge { task, worktree, message } in merges {
+            for TaskMerge {
+                task,
+                worktree,
+                message,
+            } in merges
+            {
                 let outcome = match worktrees.merge(&task, &worktree, &message) {
                     Ok(Merged::Nothing) => MergeOutcome::Nothing,
                     Ok(Merged::Commit { commit, .. }) => MergeOutcome::Merged { commit },

@@ -278,7 +278,12 @@ impl Attempts {
 
     /// A rejected report and the reason, by its number from 1.
     #[cfg(test)]
-    pub(crate) fn rejected(&self, task: &str, attempt: u32, number: u32) -> Result<(Vec<u8>, String), SessionError> {
+    pub(crate) fn rejected(
+        &self,
+        task: &str,
+        attempt: u32,
+        number: u32,
+    ) -> Result<(Vec<u8>, String), SessionError> {
         let path = self.paths.rejected_report(task, attempt, number);
         let report = fs::read(&path).context("read", &path)?;
         let reason = reason_path(&path);

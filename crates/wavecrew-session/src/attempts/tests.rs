@@ -258,7 +258,10 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     assert_eq!(closed.report, None);
     // Its last step fails, because the name stays occupied.
     let report = fixture.session.report_file("A-1", 1);
-    assert_eq!(refusal_for_existing(&report).unwrap(), Some(ReportRefusal::NotOpen));
+    assert_eq!(
+        refusal_for_existing(&report).unwrap(),
+        Some(ReportRefusal::NotOpen)
+    );
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert!(report.exists());
     assert!(fixture.attempts().recover().unwrap().is_empty());

@@ -15,7 +15,7 @@ use tree_sitter::Node;
 use crate::assertion::{Assertion, Strength};
 use crate::grammar::Grammar;
 use crate::lines::Lines;
-use crate::tree::{children, is_deeper_than, line_of, without_layout, text, walk};
+use crate::tree::{children, is_deeper_than, line_of, text, walk, without_layout};
 
 /// One test of a file, with all cases of a parametrised test.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -26,7 +26,7 @@ use crate::javascript::temporary_files::TemporaryFiles;
 use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
-use crate::python::helper_process::{Ended, Continuation, listen};
+use crate::python::helper_process::{Continuation, Ended, listen};
 use crate::{GenerateError, Imports, Priorities, Request};
 
 /// What a helper that stops in time may still need to end.

@@ -276,7 +276,11 @@ struct HelperOutput {
 
 impl HelperOutput {
     /// Takes a line, or nothing while the helper is silent.
-    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> Continuation {
+    fn take(
+        &mut self,
+        line: Option<&str>,
+        on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+    ) -> Continuation {
         let continues = match line.map(|line| json::from_slice(line.as_bytes())) {
             Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
             Some(Ok(HelperLine::Difference { difference })) => {
@@ -295,7 +299,11 @@ impl HelperOutput {
             Some(Err(_)) | None => on_progress(CompareProgress::Silent),
         };
         self.is_stopped |= !continues;
-        if continues { Continuation::Continue } else { Continuation::Interrupt }
+        if continues {
+            Continuation::Continue
+        } else {
+            Continuation::Interrupt
+        }
     }
 
     /// The result: the helper's own, or what it confirmed before it ended without one, for a reason.

@@ -209,6 +209,8 @@ mod tests {
         ] {
             assert_eq!(announced.names(path), named, "{path}");
         }
-        assert!(announced.removes("x.py", "A::test_old_way") && !announced.removes("x.py", "A::test_other_way"));
+        assert!(
+            announced.removes("x.py", "A::test_old_way") && !announced.removes("x.py", "A::test_other_way")
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Runs the commands and tests of the base commit on the new code, when the change touches tests or the files
 //! that run them.
 
+use super::announced::AnnouncedChanges;
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
-use super::announced::AnnouncedChanges;
 use super::{CodeAttempt, CodeCheckError, commands, effect, state_before, test_changes};
 use std::collections::BTreeMap;
 use std::path::Path;

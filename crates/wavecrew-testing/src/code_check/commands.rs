@@ -1,9 +1,9 @@
 //! The files that builds and tests run: whether the change touches them, or makes the tests ineffective.
 
+use super::announced::AnnouncedChanges;
 use super::effect::{listed, stripped};
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange, git};
-use super::announced::AnnouncedChanges;
 use super::steered::{ACTS, acting_lines};
 use serde_json::Value;
 use std::collections::BTreeMap;

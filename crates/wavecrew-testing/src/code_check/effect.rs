@@ -1,10 +1,10 @@
 //! Whether a change has an effect. Changes of only comments, layout or dead code have none; stubs, and
 //! results written only for the tests, do not count either.
 
+use super::announced::AnnouncedChanges;
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
 use super::hard_coded;
-use super::announced::AnnouncedChanges;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
 use wavecrew_core::view::first_few;
@@ -59,7 +59,9 @@ pub fn stripped(text: &str) -> String {
 pub fn problems(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
     let mut problems = Vec::new();
     let planned_document = |change: &&FileChange| {
-        change.kind == FileKind::Document && announced.names(&change.path) && !change.texts().1.trim().is_empty()
+        change.kind == FileKind::Document
+            && announced.names(&change.path)
+            && !change.texts().1.trim().is_empty()
     };
     let effective: Vec<&FileChange> = changes
         .files
@@ -115,7 +117,9 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], announced: &Announced
     }
     let beside: Vec<&str> = effective
         .iter()
-        .filter(|change| change.kind == FileKind::Source && !change.is_new() && !announced.names(&change.path))
+        .filter(|change| {
+            change.kind == FileKind::Source && !change.is_new() && !announced.names(&change.path)
+        })
         .map(|change| change.path.as_str())
         .collect();
     if !beside.is_empty() {
@@ -168,7 +172,8 @@ fn bodies(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
                 BodyShape::Stub | BodyShape::Empty if overridden => {}
                 BodyShape::Stub => stubs.push(place),
                 BodyShape::Empty => {
-                    let is_planned = !announced.parameters(&function.name).is_empty() && !announced.wants_nothing();
+                    let is_planned =
+                        !announced.parameters(&function.name).is_empty() && !announced.wants_nothing();
                     idle.extend(is_planned.then(|| place.clone()));
                     empty.push(place);
                 }

@@ -1,6 +1,6 @@
 //! Whether any test notices when the new code does nothing.
 
-use super::effect::{has_effect, tests_without_assertions, listed};
+use super::effect::{has_effect, listed, tests_without_assertions};
 use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::FileChange;
 use super::{Changes, CodeAttempt, CodeCheckError, CodeState, state_before};
@@ -52,7 +52,8 @@ pub fn problem(
     };
     if passes_with(&emptied)? != Some(true) {
         // The only file of new tests fails by it: its tests assert in a way that was not recognised.
-        let asserts = without_assertions.is_some() && tests.len() == 1 && passes_with(&BTreeMap::new())? == Some(true);
+        let asserts =
+            without_assertions.is_some() && tests.len() == 1 && passes_with(&BTreeMap::new())? == Some(true);
         return Ok(without_assertions.filter(|_| !asserts));
     }
     let names: Vec<&str> = emptied.keys().copied().collect();

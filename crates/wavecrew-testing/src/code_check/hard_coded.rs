@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use super::announced::AnnouncedChanges;
 use super::effect::listed;
 use super::file_kind::{FileKind, kind_of};
 use super::git_changes::{Changes, FileChange, git};
-use super::announced::AnnouncedChanges;
 use wavecrew_core::claim::{Problem, Rule};
 
 /// New code that looks results up by its whole argument in a table that it never fills. Keys that are put together count

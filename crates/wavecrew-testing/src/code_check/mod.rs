@@ -2,18 +2,18 @@
 //! is worse than before, also with the commands and tests of the base commit. Runs the project's own build
 //! and tests.
 
+mod announced;
 mod base_run;
 mod behaviour;
 mod commands;
 mod effect;
+mod emptied_code;
 mod file_kind;
 mod git_changes;
 mod hard_coded;
-mod announced;
 mod state_before;
 mod steered;
 mod test_changes;
-mod emptied_code;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,10 +34,10 @@ use wavecrew_measure::verify::{
 };
 use wavecrew_session::{SessionDir, atomic};
 
+use announced::AnnouncedChanges;
 use base_run::BaseRun;
 use file_kind::FileKind;
 use git_changes::Changes;
-use announced::AnnouncedChanges;
 use wavecrew_core::check_report::{BASE_STATE, CheckDetails, CheckReport};
 use wavecrew_syntax::Grammar;
 
@@ -112,7 +112,9 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         found
             .problems
             .extend(hard_coded::hidden_absent(changes, case.folder));
-        found.problems.extend(emptied_code::problem(case, &found, changes)?);
+        found
+            .problems
+            .extend(emptied_code::problem(case, &found, changes)?);
     }
     let complaint = found.complaint();
     let mut report = found.report(case, complaint);
@@ -329,7 +331,10 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
 
 /// The share of tests that pass, of those that were run.
 fn share_of_green(tests: &BTreeMap<TestId, TestResult>) -> Option<f64> {
-    let green = tests.values().filter(|result| **result == TestResult::Passed).count();
+    let green = tests
+        .values()
+        .filter(|result| **result == TestResult::Passed)
+        .count();
     let red = tests
         .values()
         .filter(|result| matches!(result, TestResult::Failed { .. }))

@@ -179,7 +179,11 @@ mod tests {
                 tests,
             };
             let given = [None, None, Some("make test".to_owned())];
-            let text = serde_json::to_vec(&Kept { given, state: state.clone() }).unwrap();
+            let text = serde_json::to_vec(&Kept {
+                given,
+                state: state.clone(),
+            })
+            .unwrap();
             let again: Kept = serde_json::from_slice(&text).unwrap();
             assert_eq!(again.state, state);
         }

@@ -1,10 +1,10 @@
 //! Tests of the base commit that the change weakened. Reads tests as syntax trees, so that a test may move, be renamed or be
 //! split; in other languages it counts assertions.
 
+use super::announced::AnnouncedChanges;
 use super::effect::{listed, stripped};
 use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::{Changes, FileChange};
-use super::announced::AnnouncedChanges;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
 use wavecrew_syntax::{Grammar, TestDefinition, TestMode, Weakening, WeakeningKind, tests, weakened};

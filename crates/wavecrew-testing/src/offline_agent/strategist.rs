@@ -152,7 +152,11 @@ fn existing(framework: &FrameworkInScope) -> String {
             } else {
                 format!(" Shared by tests: {}.", names_or_nothing(&shared))
             };
-            format!("{} in {}.{shared}", count(many, "test file"), names_or_nothing(&folders))
+            format!(
+                "{} in {}.{shared}",
+                count(many, "test file"),
+                names_or_nothing(&folders)
+            )
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wavecrew_measure::{CoverageStatus, FileCoverage};
 
 use super::{Data, Score};
-use crate::coverage_figures::{lines, percent, merge_coverage};
+use crate::coverage_figures::{lines, merge_coverage, percent};
 
 const BEGIN: &str = "<!-- measured: begin -->";
 const END: &str = "<!-- measured: end -->";

@@ -116,7 +116,8 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
         None if commit.is_some() => (Base::Staged, diff("HEAD")?.unwrap_or_default()),
         None => (Base::Staged, diff("--cached")?.unwrap_or_default()),
     };
-    let untracked = git_bytes(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
+    let untracked =
+        git_bytes(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
     let files = git_names(&listed)
         .chain(git_names(&untracked))
         .filter(|path| !path.starts_with(WORKFLOW_FOLDER) && !path.starts_with(".git"))

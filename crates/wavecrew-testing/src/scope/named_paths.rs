@@ -33,7 +33,9 @@ impl Named {
         // Among other words, `Node.js` is a word.
         let plain_names = arguments.iter().all(|argument| argument.contains(['/', '.']));
         let is_missing = |word: &&str| {
-            (plain_names || word.contains('/')) && existing_path(project, word).is_none() && is_path(word, project)
+            (plain_names || word.contains('/'))
+                && existing_path(project, word).is_none()
+                && is_path(word, project)
         };
         let single = arguments.iter().map(|argument| argument.trim());
         let single = single.filter(|argument| !argument.contains(char::is_whitespace));

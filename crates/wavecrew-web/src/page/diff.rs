@@ -1,6 +1,6 @@
 //! Unified diffs as in a code review: files, hunks, and both line numbers beside every line.
 
-use super::{without_controls, shortened};
+use super::{shortened, without_controls};
 use maud::{Markup, html};
 
 /// Bytes of a diff that are shown.

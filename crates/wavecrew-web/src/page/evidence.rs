@@ -2,7 +2,7 @@
 
 use super::diff::{diff, line_of};
 use super::task::shown_attempt;
-use super::{badge, markdown, without_controls, shortened};
+use super::{badge, markdown, shortened, without_controls};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Everything besides the results: decisions of policies, discoveries, messages, wisdom.
 
-use super::{badge, markdown, without_controls, shortened};
+use super::{badge, markdown, shortened, without_controls};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::Value;

@@ -15,8 +15,8 @@ use wavecrew_core::engine::Counts;
 use wavecrew_core::pool::Pool;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{one_line, wait_line};
-use wavecrew_run::questions::{self, OpenQuestion};
 use wavecrew_process::LockAnyway;
+use wavecrew_run::questions::{self, OpenQuestion};
 use wavecrew_session::{SessionDir, SessionEntry, SessionError, SessionView, list_sessions};
 
 const LISTED: usize = 100;
@@ -58,7 +58,9 @@ impl Summaries {
         match entry {
             SessionEntry::Session(dir, _) => {
                 let stamp = stamp(&dir);
-                let known = self.0.lock_anyway()
+                let known = self
+                    .0
+                    .lock_anyway()
                     .get(dir.id())
                     .filter(|(of, _)| *of == stamp)
                     .cloned();

@@ -1,6 +1,6 @@
 //! The receipt of a task: what was claimed, what the check found, and the verdict.
 
-use super::{badge, markdown, without_controls, shortened};
+use super::{badge, markdown, shortened, without_controls};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! The page of a run: head, inbox, figures, and one of its tabs. Each part is a fragment that the stream replaces.
 
-use super::{Frame, badge, board, history, inbox, meters, notes, without_controls, timeline};
+use super::{Frame, badge, board, history, inbox, meters, notes, timeline, without_controls};
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot};
 use maud::{Markup, html};

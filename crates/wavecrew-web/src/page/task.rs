@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use super::run::action;
-use super::{Frame, badge, board, evidence, folded, inbox, without_controls, receipt, shortened};
+use super::{Frame, badge, board, evidence, folded, inbox, receipt, shortened, without_controls};
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot, encode, task_state};
 use maud::{Markup, html};
@@ -213,7 +213,8 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 } else {
                     &result.error
                 };
-                (one.to, one.stop, one.statement) = (Some(*at), Some(*stop), shortened(statement, 3000).into_owned());
+                (one.to, one.stop, one.statement) =
+                    (Some(*at), Some(*stop), shortened(statement, 3000).into_owned());
                 one.verdict = Some(result.verdict.as_str());
             }
             Event::AttemptFailed {
@@ -232,7 +233,8 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 error,
             } if task == id => {
                 let one = tries.entry(*attempt).or_default();
-                (one.to, one.stop, one.statement) = (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
+                (one.to, one.stop, one.statement) =
+                    (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
             }
             Event::Spawned {
                 task,

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, PoisonError};
-use wavecrew_process::LockAnyway;
 use std::time::Duration;
+use wavecrew_process::LockAnyway;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prompt {

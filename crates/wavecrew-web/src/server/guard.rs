@@ -1,7 +1,6 @@
 //! Who may see and do what: the token in the link becomes a strict cookie, `Host` and `Origin` are checked,
 //! and every response forbids scripts of other origins.
 
-use wavecrew_core::encoding::hex;
 use super::App;
 use crate::page::message::problem;
 use crate::shot::Medium;
@@ -16,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use maud::Markup;
 use std::net::IpAddr;
 use std::sync::Arc;
+use wavecrew_core::encoding::hex;
 
 /// Only our own script and style; forms and connections only to this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \

@@ -369,7 +369,8 @@ async fn task_page(
         let followed = followed.lock_anyway();
         Ok(Shot::take(&followed, &query, medium, |shot| {
             let found = shot.ledger.plan().find(&name)?;
-            let mut conversation = Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
+            let mut conversation =
+                Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
             conversation.catch_up();
             if !shot.is_running() {
                 conversation.finish();

@@ -15,8 +15,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
-use wavecrew_process::LockAnyway;
 use wavecrew_core::view::one_line;
+use wavecrew_process::LockAnyway;
 
 /// How often files are checked for changes.
 const LOOK: Duration = Duration::from_millis(40);

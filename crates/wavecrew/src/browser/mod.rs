@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-use wavecrew_session::{PersonRequest, SessionDir};
 use wavecrew_process::LockAnyway;
+use wavecrew_session::{PersonRequest, SessionDir};
 use wavecrew_web::{Bound, Certificate, Desk, Prompt, Reply, Server, ServerError};
 
 /// How long the last state of a run has to reach open pages before the server ends.

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use wavecrew_core::event::AnsweredBy;
 use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{ChangedCell, Origin, Patch, Sheet};
+use wavecrew_process::LockAnyway;
 use wavecrew_run::questions::{self, WrittenAnswer};
 use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic, table_mark};
-use wavecrew_process::LockAnyway;
 use wavecrew_web::{Act, Person, Refusal};
 
 /// How long a command that was started may take to begin its run.
@@ -189,11 +189,11 @@ fn apply(dir: &SessionDir) -> Result<String, Refusal> {
     let output = command
         .output()
         .map_err(|error| refused(&error.to_string(), "try it on the command line"))?;
-    let output = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(from_output(&output));
+        return Err(from_output(&text));
     }
-    let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("Apply")).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Apply")).collect();
     Ok(lines.join("\n"))
 }
 
@@ -269,7 +269,8 @@ fn refusal(failure: &Failure) -> Refusal {
 /// The error and the help of a failed command.
 fn from_output(output: &str) -> Refusal {
     let of = |kind: &str| {
-        output.lines()
+        output
+            .lines()
             .find_map(|line| line.strip_prefix(kind))
             .unwrap_or_default()
             .trim()

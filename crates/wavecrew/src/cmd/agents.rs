@@ -82,7 +82,11 @@ fn list(global: &Global) -> Result<Exit, Failure> {
         } else {
             acp.join(", ")
         };
-        writeln!(out, "{}  over the Agent Client Protocol: {interactive}", fit("acp", 8))?;
+        writeln!(
+            out,
+            "{}  over the Agent Client Protocol: {interactive}",
+            fit("acp", 8)
+        )?;
         writeln!(
             out,
             "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `{}`.",

@@ -1,11 +1,11 @@
 //! The built-in agent's process: reads its task from the environment and prints its report.
 
-use wavecrew_core::worker_variables;
 use serde_json::{Map, Value};
 use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use wavecrew_core::worker_variables;
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 use wavecrew_testing::offline_agent::{RoleTask, report};
 

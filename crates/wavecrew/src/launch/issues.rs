@@ -105,7 +105,9 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
         return None;
     }
     match state.worktree.as_deref().map(|worktree| &worktree.state) {
-        Some(WorktreeState::Merged { commit: Some(commit) }) => Some(format!("merged in {}", short_commit(commit))),
+        Some(WorktreeState::Merged { commit: Some(commit) }) => {
+            Some(format!("merged in {}", short_commit(commit)))
+        }
         Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused) => None,
         // Without worktrees, all workers worked in the project itself.
         None => Some("done".to_owned()),

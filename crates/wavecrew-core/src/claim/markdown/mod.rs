@@ -216,7 +216,10 @@ pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     }
     let instructed = shingles(&words(instruction), 3);
     let written = shingles(&own, 3);
-    let same = written.iter().filter(|shingle| instructed.contains(*shingle)).count();
+    let same = written
+        .iter()
+        .filter(|shingle| instructed.contains(*shingle))
+        .count();
     (same * 5 >= written.len() * 4).then(|| quoted(text))
 }
 

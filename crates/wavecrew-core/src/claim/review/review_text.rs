@@ -91,7 +91,9 @@ impl ReviewText {
                 }
                 Event::Start(Tag::CodeBlock(_)) => {
                     code = true;
-                    review.code.extend((place == Location::Findings).then(String::new));
+                    review
+                        .code
+                        .extend((place == Location::Findings).then(String::new));
                 }
                 Event::End(TagEnd::CodeBlock) => code = false,
                 Event::Text(ref words) | Event::Code(ref words) => {

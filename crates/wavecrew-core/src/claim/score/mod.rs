@@ -283,17 +283,17 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
         let written = points_of(&section.title).or_else(|| points_of(&body));
         if let Some(written) = written {
             let written = written.on(100.0);
-            let points = reported
+            let given = reported
                 .iter()
                 .find(|(known, _)| known.eq_ignore_ascii_case(name))
                 .and_then(|(_, text)| figure(text));
-            if let Some(points) = points
-                .map(|points| points.on(100.0))
-                .filter(|points| (points - written).abs() > 100.0 * TOLERANCE)
+            if let Some(given) = given
+                .map(|given| given.on(100.0))
+                .filter(|given| (given - written).abs() > 100.0 * TOLERANCE)
             {
                 problems.push(Problem::new(
                     Rule::Disagrees,
-                    format!("gives {written} points for `{name}`, and {points} were reported"),
+                    format!("gives {written} points for `{name}`, and {given} were reported"),
                 ));
             }
             points.push(written);

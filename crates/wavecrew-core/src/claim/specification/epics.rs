@@ -2,7 +2,7 @@
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, estimate};
 use super::item::{Item, below, defined, named};
-use super::{EPIC, REQUIREMENT, STORY, listed, duplicates};
+use super::{EPIC, REQUIREMENT, STORY, duplicates, listed};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};

@@ -3,7 +3,7 @@
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, is_story};
 use super::item::{Item, below, defined};
-use super::{REQUIREMENT, listed, duplicates};
+use super::{REQUIREMENT, duplicates, listed};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};

@@ -89,7 +89,10 @@ fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -
     let total: f64 = given.iter().map(|(d, points)| f64::from(d.weight) * points).sum();
     let weights: u32 = given.iter().map(|(d, _)| d.weight).sum();
     let mean = total / f64::from(weights.max(1));
-    match value(report, named).and_then(figure).map(|reported| reported.on(100.0)) {
+    match value(report, named)
+        .and_then(figure)
+        .map(|reported| reported.on(100.0))
+    {
         Some(reported) if (reported - mean).abs() > ROUNDING => Err(format!(
             "`{named}` is {reported}, and the reported dimensions make {}",
             two(mean)

@@ -6,11 +6,11 @@ mod tests;
 
 pub use doubt::{ReportDoubt, report_doubt};
 
-use crate::view::clipped;
 use crate::claim::json::{plain_text, without_nulls};
 use crate::event::{Status, TaskResult};
 use crate::sanitise::sanitise_value;
 use crate::team::Team;
+use crate::view::clipped;
 use serde_json::{Map, Value};
 
 const MAX_FINDINGS: usize = 500;

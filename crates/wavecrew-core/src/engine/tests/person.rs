@@ -87,11 +87,11 @@ fn a_message_reaches_a_worker_that_works_and_the_journal_says_when_it_does_not()
     let mut rig = Rig::new(PAIR);
     rig.spawned(1);
     rig.actions();
-    tell(&mut rig, "A");
+    send_message(&mut rig, "A");
     assert_eq!(rig.actions(), "send turn 2");
     assert_eq!(acts(&rig), []);
     for task in ["C", "nobody"] {
-        tell(&mut rig, task);
+        send_message(&mut rig, task);
         assert_eq!(rig.actions(), "");
     }
     let undelivered = |task| (NOT_DELIVERED, Some(task), "engine");

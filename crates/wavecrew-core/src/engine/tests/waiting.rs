@@ -50,7 +50,11 @@ fn what_the_service_tells_is_waited_for() {
     rig.pass(29);
     assert!(!rig.actions().contains("A#2"));
     rig.pass(4);
-    assert_eq!(rig.actions(), "spawn A#2", "thirty seconds and a few more by chance");
+    assert_eq!(
+        rig.actions(),
+        "spawn A#2",
+        "thirty seconds and a few more by chance"
+    );
     rig.completes(2, "A");
     assert!(rig.actions().ends_with("finish completed"));
 }

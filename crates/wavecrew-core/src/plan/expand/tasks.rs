@@ -205,7 +205,8 @@ fn levels(tasks: &[PlanTask]) -> Result<Vec<u32>, String> {
 /// The dependencies of the n-th task: those it names, and earlier ones that touch its files. A dependent is deeper than
 /// its dependencies, so no cycle arises.
 fn waits_for(n: usize, tasks: &[PlanTask], levels: &[u32]) -> Vec<usize> {
-    let files = |task: &PlanTask| -> BTreeSet<String> { task.files.iter().map(|file| normalised(file)).collect() };
+    let files =
+        |task: &PlanTask| -> BTreeSet<String> { task.files.iter().map(|file| normalised(file)).collect() };
     let own = files(&tasks[n]);
     let names = |m: usize| tasks[n].depends_on.contains(&tasks[m].id);
     let is_before = |m: usize| (levels[m], m) < (levels[n], n);

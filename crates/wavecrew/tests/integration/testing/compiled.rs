@@ -117,5 +117,8 @@ fn a_go_module() {
     assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 45.45", "{row:?}");
     assert!(row["findings"].starts_with("2 of 2 tests kept"), "{row:?}");
     let feedback = sandbox.trace("told.txt");
-    assert!(feedback.contains("`even_test.go::TestLabels` fails"), "{feedback}");
+    assert!(
+        feedback.contains("`even_test.go::TestLabels` fails"),
+        "{feedback}"
+    );
 }

@@ -160,7 +160,10 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
             let description = data["description"].as_str().unwrap();
             data["pattern"] == pattern && data["line"] == line && description.starts_with(call)
         };
-        assert!(found.iter().any(|entry| is_reported(&entry)), "{pattern}: {board}");
+        assert!(
+            found.iter().any(|entry| is_reported(&entry)),
+            "{pattern}: {board}"
+        );
         assert!(
             section.contains(&format!(".py:{line}` | {pattern} | {call}")),
             "{section}"

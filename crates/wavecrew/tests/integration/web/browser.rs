@@ -87,7 +87,8 @@ fn a_command_with_web_asks_in_the_browser() {
     let link = wavecrew_test_support::sandbox::wait_for("the link", || {
         let output = run.stderr();
         Some(
-            output.lines()
+            output
+                .lines()
                 .find_map(|line| line.strip_prefix("Browser "))?
                 .to_owned(),
         )
