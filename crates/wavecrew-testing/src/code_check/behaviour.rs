@@ -1,12 +1,13 @@
 //! The behaviour diff of the work: inputs on which the code before and after it behaves differently, as
 //! evidence for reviewers and people. It never sends work back.
 
+use std::fs;
 use std::path::Path;
 
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::view::count;
 use wavecrew_diff::{Report, Request, Selection, WantedTests, compare, render};
-use wavecrew_session::{SessionPaths, atomic};
+use wavecrew_session::{IoContext, SessionError, SessionPaths, atomic};
 
 use super::{CodeAttempt, CodeState};
 
@@ -67,17 +68,25 @@ pub fn evidence(case: &CodeAttempt<'_>, state: &CodeState) -> Option<BehaviourEv
     let paths = SessionPaths::at(case.session.path());
     let document = paths.behaviour_diff(id);
     // If the document cannot be written, the findings still have the evidence.
-    let _ = atomic::write_volatile(&document, render::markdown(&report).as_bytes());
-    let shown = document.strip_prefix(case.session.path()).unwrap_or(&document);
+    let is_written = write(&document, &render::markdown(&report)).is_ok();
+    let shown = document.strip_prefix(case.session.path()).ok();
     let task = format!("{} {}", plan.title(case.task), plan.description(case.task));
     Some(BehaviourEvidence {
         differences: report.differences.len(),
         inputs: report.calls,
-        remark: remark(&report, shown, &task),
+        remark: remark(&report, shown.filter(|_| is_written), &task),
     })
 }
 
-fn remark(report: &Report, document: &Path, task: &str) -> String {
+fn write(document: &Path, text: &str) -> Result<(), SessionError> {
+    // Only team testing has the folder from the start.
+    if let Some(folder) = document.parent() {
+        fs::create_dir_all(folder).context("create", folder)?;
+    }
+    atomic::write_volatile(document, text.as_bytes())
+}
+
+fn remark(report: &Report, document: Option<&Path>, task: &str) -> String {
     let inputs = count(usize::try_from(report.calls).unwrap_or(usize::MAX), "input");
     let lines = report.changed_lines;
     let task = task.to_lowercase();
@@ -107,9 +116,9 @@ fn remark(report: &Report, document: &Path, task: &str) -> String {
         .map(|one| format!("{}: {} before, {} after", one.input, one.before, one.after))
         .collect();
     let text = format!(
-        "behaviour: {attention}{} in {inputs}, see {}{}{}",
+        "behaviour: {attention}{} in {inputs}{}{}{}",
         count(report.differences.len(), "difference"),
-        document.display(),
+        document.map_or_else(String::new, |document| format!(", see {}", document.display())),
         if named.is_empty() { "" } else { ": " },
         named.join("; "),
     );
@@ -177,7 +186,7 @@ mod tests {
                 "behaviour: no difference in 300 inputs that reach 2 of 2 changed lines",
             ),
         ] {
-            assert_eq!(remark(report, document, task), expected);
+            assert_eq!(remark(report, Some(document), task), expected);
         }
     }
 }

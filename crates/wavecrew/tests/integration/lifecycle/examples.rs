@@ -16,7 +16,7 @@ fn replay(name: &str) -> String {
 
 #[test]
 fn lifecycle() {
-    let sandbox = TeamSandbox::lifecycle();
+    let sandbox = TeamSandbox::lifecycle().comparing_behaviour();
     let cassette = replay("lifecycle");
     let cassette = cassette.strip_prefix("replay:").unwrap();
     std::fs::copy(cassette, sandbox.beside("cassette.jsonl")).unwrap();
@@ -39,7 +39,7 @@ fn lifecycle() {
 
 #[test]
 fn planex() {
-    let sandbox = TeamSandbox::planex();
+    let sandbox = TeamSandbox::planex().comparing_behaviour();
     let agent = replay("planex");
     sandbox
         .wavecrew(&format!("planex -y --agent {agent} ../issues.jsonl"))

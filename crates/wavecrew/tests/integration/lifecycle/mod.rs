@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod affected;
+mod behaviour;
 mod building;
 mod contracts;
 mod decisions;

@@ -65,6 +65,13 @@ impl TeamSandbox {
         }
     }
 
+    /// Compares the behaviour of changed code with that before, as by default. Other tests turn this off, because it
+    /// calls the code for seconds.
+    pub fn comparing_behaviour(self) -> Self {
+        fs::remove_file(self.path("wavecrew.toml")).unwrap();
+        self
+    }
+
     fn new(agent: &str) -> Self {
         let sandbox = Sandbox::new()
             .with_copy_of(&example("lifecycle/notes"))
@@ -74,6 +81,7 @@ impl TeamSandbox {
             .env("GIT_AUTHOR_EMAIL", "t@localhost")
             .env("GIT_COMMITTER_NAME", "t")
             .env("GIT_COMMITTER_EMAIL", "t@localhost");
+        sandbox.write("wavecrew.toml", "[verify]\nbehaviour_seconds = 0\n");
         for folder in ["workers", "traces/prompts"] {
             fs::create_dir_all(sandbox.beside(folder)).unwrap();
         }
