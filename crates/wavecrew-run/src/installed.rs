@@ -148,8 +148,9 @@ mod tests {
     #[test]
     fn agents_are_found_in_the_order_of_preference() {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        program(first.path(), "qwen", "echo 'qwen v1'");
+        program(first.path(), "qwen", "echo 'qwen of today'");
         program(second.path(), "codex-acp", "exit 0");
+        program(second.path(), "node", "echo v22.1.0");
         program(second.path(), "claude", "echo '2.1.3 (Claude Code)'");
         fs::write(first.path().join("codex"), "not a program").unwrap();
         let path = std::env::join_paths([first.path(), second.path()]).unwrap();
@@ -162,6 +163,7 @@ mod tests {
         );
         assert_eq!(find_program("/no/such", &path), None);
         assert_eq!(version(&find(&Claude, &path).unwrap()).unwrap(), "2.1.3");
+        assert_eq!(version(&second.path().join("node")).unwrap(), "22.1.0");
         assert!(
             version(&find(&Qwen, &path).unwrap())
                 .unwrap_err()
