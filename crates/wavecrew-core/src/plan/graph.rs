@@ -75,8 +75,10 @@ pub(super) fn levels(deps: &Lists) -> Vec<u32> {
 pub(crate) fn levels_of(deps: &[Vec<usize>]) -> Vec<u32> {
     let mut lists = Lists::with_capacity(deps.len());
     let tasks: Vec<TaskIx> = all(deps.len()).collect();
-    for deps in deps {
-        deps.iter().for_each(|dep| lists.push(tasks[*dep]));
+    for of_task in deps {
+        for dep in of_task {
+            lists.push(tasks[*dep]);
+        }
         lists.close();
     }
     levels(&lists)
