@@ -224,8 +224,8 @@ fn first_page(small: bool) {
 
 const PAINTED: &str = "const paint = performance.getEntriesByName('first-contentful-paint')[0]; return paint && paint.startTime";
 
-/// How much longer a run takes while three windows show it: pairs of runs, one without and one with the windows. Nine runs of eight
-/// seconds.
+/// How much longer a run takes while three windows show it: pairs of runs, one without and one with the windows. A run
+/// of eight seconds that the windows show late, because the browser did not answer in time, is repeated.
 fn slow_down(small: bool) {
     let (tasks, pairs) = if small { (40, 1) } else { (160, 4) };
     let sandbox = Sandbox::new();
@@ -275,7 +275,7 @@ fn slow_down(small: bool) {
             }
             shown_after = start.elapsed().as_secs_f64();
         }
-        let took = end.join().expect("the run ends");
+        let took: f64 = end.join().expect("the run ends");
         if watched {
             println!("three pages asked for after {shown_after:.2} s of {took:.2} s");
             for window in &windows {
@@ -284,13 +284,14 @@ fn slow_down(small: bool) {
                 browser.run(&format!("location.assign({NO_EVENTS:?})"));
             }
         }
-        took
+        (took, shown_after < took * LATE)
     };
     run(false);
     let (mut bare, mut watched) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
-        bare.push(run(false));
-        watched.push(run(true));
+        bare.push(run(false).0);
+        let in_time = std::iter::repeat_with(|| run(true)).find(|(_, in_time)| *in_time);
+        watched.extend(in_time.map(|(took, _)| took));
     }
     let (bare, watched) = (middle(&mut bare, 0.5), middle(&mut watched, 0.5));
     println!(
@@ -298,6 +299,9 @@ fn slow_down(small: bool) {
         (watched / bare - 1.0) * 100.0
     );
 }
+
+/// Windows that show a run after this part of it tell nothing about its slow-down.
+const LATE: f64 = 0.2;
 
 /// A page of the same server that follows nothing.
 const NO_EVENTS: &str = "/style.css";

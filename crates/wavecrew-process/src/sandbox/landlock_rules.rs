@@ -1,7 +1,9 @@
 //! The Landlock rules of a confinement.
 
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, RulesetAttr, RulesetCreated,
@@ -13,26 +15,85 @@ use super::{Confinement, LandlockAbi, Network};
 /// Rules that any number of threads can apply to themselves. Each gets a domain of its own: it can neither signal nor
 /// inspect the processes of another.
 #[derive(Debug)]
-pub(crate) struct Ruleset(Option<RulesetCreated>);
+pub(crate) struct Ruleset {
+    /// The rules for reading that other confinements have too.
+    reading: Option<Arc<RulesetCreated>>,
+    own: Option<RulesetCreated>,
+}
 
 impl Ruleset {
     pub fn new(confinement: &Confinement) -> io::Result<Self> {
         let LandlockAbi(number) = confinement.support.landlock;
         if number == 0 {
-            return Ok(Self(None));
+            return Ok(Self {
+                reading: None,
+                own: None,
+            });
         }
-        build(confinement, abi(number)).map(|rules| Self(Some(rules)))
+        let abi = abi(number);
+        // With mounts, a path may lead to another file than outside of them.
+        let reading = (!confinement.support.mounts)
+            .then(|| shared_reading(confinement, abi))
+            .transpose()?;
+        let handled = match reading {
+            Some(_) => AccessFs::from_write(abi),
+            None => AccessFs::from_all(abi),
+        };
+        let own = build(confinement, abi, handled)?;
+        Ok(Self {
+            reading,
+            own: Some(own),
+        })
     }
 
     /// Confines the calling thread and its descendants for ever.
     pub fn restrict_thread(&self) -> io::Result<()> {
-        match &self.0 {
-            Some(rules) => rules
-                .try_clone()?
-                .restrict_self()
-                .map(drop)
-                .map_err(io::Error::other),
-            None => Ok(()),
+        for rules in self.reading.as_deref().into_iter().chain(&self.own) {
+            rules.try_clone()?.restrict_self().map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+}
+
+/// The rules for reading, which are hundreds: those of the last confinement, if its places were the same files. Every git
+/// command has the same ones.
+fn shared_reading(confinement: &Confinement, abi: ABI) -> io::Result<Arc<RulesetCreated>> {
+    static LAST: Mutex<Option<(Vec<FileOf>, Arc<RulesetCreated>)>> = Mutex::new(None);
+    let write = confinement.write.iter();
+    let places = confinement.read.iter().chain(write.filter(|path| {
+        let is_read = |place: &PathBuf| path.starts_with(place);
+        !confinement.read.iter().any(is_read)
+    }));
+    let files: Vec<FileOf> = places.map(|path| FileOf::new(path)).collect();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, rules)) = &*last
+        && *known == files
+    {
+        return Ok(Arc::clone(rules));
+    }
+    let own = Confinement {
+        read: files.iter().map(|file| file.path.clone()).collect(),
+        ..Confinement::default()
+    };
+    let moves = AccessFs::from_all(abi) & AccessFs::Refer;
+    let rules = Arc::new(build(&own, abi, AccessFs::from_read(abi) | moves)?);
+    *last = Some((files, Arc::clone(&rules)));
+    Ok(rules)
+}
+
+/// A place, and which file it is: a rule is for the file.
+#[derive(PartialEq, Eq)]
+struct FileOf {
+    path: PathBuf,
+    file: Option<(u64, u64)>,
+}
+
+impl FileOf {
+    fn new(path: &Path) -> Self {
+        let file = path.metadata().ok();
+        Self {
+            path: path.to_owned(),
+            file: file.map(|file| (file.dev(), file.ino())),
         }
     }
 }
@@ -50,10 +111,11 @@ fn abi(number: u32) -> ABI {
     }
 }
 
-fn build(confinement: &Confinement, abi: ABI) -> io::Result<RulesetCreated> {
+/// Rules that refuse the `handled` ways to use files, except in the confinement's places.
+fn build(confinement: &Confinement, abi: ABI, handled: BitFlags<AccessFs>) -> io::Result<RulesetCreated> {
     let failed = io::Error::other;
     let mut rules = landlock::Ruleset::default()
-        .handle_access(AccessFs::from_all(abi))
+        .handle_access(handled)
         .map_err(failed)?;
     if confinement.network != Network::Any && abi >= ABI::V4 {
         rules = rules.handle_access(AccessNet::from_all(abi)).map_err(failed)?;
@@ -63,12 +125,19 @@ fn build(confinement: &Confinement, abi: ABI) -> io::Result<RulesetCreated> {
     }
     let mut rules = rules.create().map_err(failed)?;
     // Names of files are not secret, and programs list folders all the time.
-    rules = add(rules, Path::new("/"), AccessFs::ReadDir.into())?;
-    for path in &confinement.read {
-        rules = add(rules, path, AccessFs::from_read(abi))?;
+    if handled.contains(AccessFs::ReadDir) {
+        let mut everywhere: BitFlags<AccessFs> = AccessFs::ReadDir.into();
+        if !handled.contains(AccessFs::WriteFile) {
+            // Each set of rules has to allow moves between folders, also one that is for reading.
+            everywhere |= handled & AccessFs::Refer;
+        }
+        rules = add(rules, Path::new("/"), everywhere)?;
+        for path in &confinement.read {
+            rules = add(rules, path, AccessFs::from_read(abi))?;
+        }
     }
     // No program needs new device files, and root could reach the disk through one.
-    let write = AccessFs::from_all(abi) & !(AccessFs::MakeBlock | AccessFs::MakeChar);
+    let write = handled & !(AccessFs::MakeBlock | AccessFs::MakeChar);
     for path in &confinement.write {
         rules = add(rules, path, write)?;
     }

@@ -159,6 +159,10 @@ mod tests {
 
     fn exit_code(rules: &ProgramRules, places: &[&Path], folder: &Path, script: &str) -> Option<i32> {
         let confinement = rules.confinement(Support::detect(), places).unwrap();
+        run_confined(&confinement, folder, script)
+    }
+
+    fn run_confined(confinement: &Confinement, folder: &Path, script: &str) -> Option<i32> {
         let mut command = Command::new("sh");
         command
             .args(["-c", script])
@@ -208,6 +212,53 @@ mod tests {
                 .confinement(support, &[])
                 .is_none()
         );
+    }
+
+    #[test]
+    fn programs_that_share_their_rules_for_reading_keep_to_their_own_places() {
+        let support = Support {
+            mounts: false,
+            ..Support::detect()
+        };
+        if support.landlock < super::super::LandlockAbi(3) {
+            eprintln!("not checked: the kernel has no Landlock");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        let rules = ProgramRules {
+            deny: vec![folder.path().join("secret")],
+            ..ProgramRules::default()
+        };
+        let run = |own: &Path, script: &str| {
+            let confinement = rules.confinement(support, &[own]).unwrap();
+            run_confined(&confinement, folder.path(), script)
+        };
+        // The second time, all places are other folders with the same names.
+        for _ in 0..2 {
+            for name in ["one/in", "two", "secret"] {
+                fs::create_dir_all(folder.path().join(name)).unwrap();
+                fs::write(folder.path().join(name).join("file"), "text").unwrap();
+            }
+            for (own, other) in [(&one, "two"), (&two, "one")] {
+                assert_eq!(run(own, "cat one/in/file two/file"), Some(0));
+                assert_ne!(run(own, "cat secret/file"), Some(0));
+                assert_ne!(run(own, &format!("touch {other}/new")), Some(0));
+            }
+            assert_eq!(
+                run(&one, "touch one/new && mv one/in/file one/moved"),
+                Some(0),
+                "moves between folders"
+            );
+            for name in ["one", "two", "secret"] {
+                fs::rename(
+                    folder.path().join(name),
+                    folder.path().join(format!("old-{name}")),
+                )
+                .unwrap();
+                fs::remove_dir_all(folder.path().join(format!("old-{name}"))).unwrap();
+            }
+        }
     }
 
     #[test]
