@@ -82,7 +82,7 @@ impl Conversation {
             @if *left_out > 0 { p.soft { (left_out) " earlier rows are left out; " code { "wavecrew logs" } " shows them." } }
             @if rows.is_empty() { p.soft { "Nothing was printed." } }
             @else {
-                div.conversation id=(id) data-scroll="end" tabindex="0" role="log" aria-label="Conversation" {
+                div.talk id=(id) data-scroll="end" tabindex="0" role="log" aria-label="Conversation" {
                     @for row in rows { p class=[class(row.tone)] { (row.text) } }
                 }
             }
