@@ -60,7 +60,7 @@ impl AccessPolicy {
             return self.writes_project();
         }
         paths.iter().all(|path| {
-            let path = plain(&self.project.join(path));
+            let path = without_dots(&self.project.join(path));
             let among = |folder: &PathBuf| path.starts_with(folder);
             self.folders.iter().any(among) || (self.writes_project() && among(&self.project))
         })
@@ -68,7 +68,7 @@ impl AccessPolicy {
 }
 
 /// The path without `.` and `..`; does not follow links.
-fn plain(path: &Path) -> PathBuf {
+fn without_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

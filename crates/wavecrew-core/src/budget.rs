@@ -76,7 +76,7 @@ pub struct BudgetUse {
     pub totals: Totals,
     pub time: Duration,
     /// Running workers whose usage is not known yet.
-    pub unsettled: usize,
+    pub workers_without_usage: usize,
     pub default: ExpectedUsage,
 }
 
@@ -100,7 +100,7 @@ impl Budget {
     /// The limits that leave no room for one more worker.
     pub fn reached(&self, used: &BudgetUse) -> Vec<ReachedLimit> {
         let expected = used.totals.expected(used.default);
-        let workers = used.unsettled + 1;
+        let workers = used.workers_without_usage + 1;
         let mut all = Vec::new();
         if let Some(most) = self.cost {
             let spent = used.totals.spent.cost.unwrap_or(0.0);
@@ -256,14 +256,14 @@ mod tests {
         }
     }
 
-    fn used(cost: f64, tokens: u64, attempts: u32, unsettled: usize) -> BudgetUse {
+    fn used(cost: f64, tokens: u64, attempts: u32, workers_without_usage: usize) -> BudgetUse {
         let mut totals = Totals::default();
         totals.add(&spent(tokens, 0, 0, Some(cost)));
         totals.attempts = attempts;
         BudgetUse {
             totals,
             time: Duration::from_secs(100),
-            unsettled,
+            workers_without_usage,
             default: ExpectedUsage {
                 cost: 0.5,
                 tokens: 1000,
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    fn said(budget: Budget, used: &BudgetUse) -> String {
+    fn reached(budget: Budget, used: &BudgetUse) -> String {
         let reached = budget.reached(used);
         let lines: Vec<String> = reached
             .iter()
@@ -286,16 +286,16 @@ mod tests {
             cost: Some(most),
             ..Budget::default()
         };
-        assert_eq!(said(cost(1.0), &used(0.0, 0, 0, 1)), "", "the default, twice");
+        assert_eq!(reached(cost(1.0), &used(0.0, 0, 0, 1)), "", "the default, twice");
         let full = "$0.00 of $1.00 is used, and another worker needs about $0.50: --max-cost 2.00";
-        assert_eq!(said(cost(1.0), &used(0.0, 0, 0, 2)), full);
-        assert_eq!(said(cost(1.0), &used(0.8, 10, 4, 0)), "", "0.2 each");
+        assert_eq!(reached(cost(1.0), &used(0.0, 0, 0, 2)), full);
+        assert_eq!(reached(cost(1.0), &used(0.8, 10, 4, 0)), "", "0.2 each");
         assert_eq!(
-            said(cost(1.0), &used(0.9, 10, 4, 0)),
+            reached(cost(1.0), &used(0.9, 10, 4, 0)),
             "$0.90 of $1.00 is used, and another worker needs about $0.23: --max-cost 2.00"
         );
         assert_eq!(
-            said(cost(1.0), &used(1.2, 10, 4, 0)),
+            reached(cost(1.0), &used(1.2, 10, 4, 0)),
             "$1.20 of $1.00 is used: --max-cost 2.00"
         );
         let tokens = Budget {
@@ -304,11 +304,11 @@ mod tests {
             ..Budget::default()
         };
         assert_eq!(
-            said(tokens, &used(0.0, 1200, 2, 0)),
+            reached(tokens, &used(0.0, 1200, 2, 0)),
             "1,200 of 1,500 tokens are used, and another worker needs about 600 tokens: --max-tokens 3000; \
              the time of 1m 40s is over: --max-time 200s"
         );
-        assert_eq!(said(Budget::default(), &used(1e9, 1 << 50, 2, 9)), "");
+        assert_eq!(reached(Budget::default(), &used(1e9, 1 << 50, 2, 9)), "");
     }
 
     #[test]
@@ -336,8 +336,8 @@ mod tests {
         };
         let names = [("gpt-5", 1.0), ("gpt-5-mini", 0.5), ("codex", 2.0)];
         let prices = Prices(names.map(|(name, input)| (name.to_owned(), price(input))).into());
-        let cost = |told, model: Option<&str>, agent| {
-            let used = spent(2_000_000, 1_000_000, 100_000, told);
+        let cost = |known_cost, model: Option<&str>, agent| {
+            let used = spent(2_000_000, 1_000_000, 100_000, known_cost);
             prices.with_cost(used, model, agent).cost
         };
         assert_eq!(cost(Some(0.3), Some("gpt-5"), "codex"), Some(0.3));

@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod check_report;
 pub mod claim;
+pub mod encoding;
 pub mod engine;
 pub mod event;
 pub mod id;
@@ -17,3 +18,5 @@ pub mod state_folder;
 pub mod team;
 pub mod time;
 pub mod view;
+mod words;
+pub mod worker_variables;

@@ -14,7 +14,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(5);
 const FIRST_QUOTA_WAIT: Duration = Duration::from_mins(1);
 const LONGEST_QUOTA_WAIT: Duration = Duration::from_mins(30);
 /// Longer than any quota window; a longer wait is treated as a mistake.
-const LONGEST_TOLD: Duration = Duration::from_hours(7 * 24);
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 /// Added to a wait that the service asked for, so that workers do not return at the same instant.
 const LONGEST_JITTER: Duration = Duration::from_secs(10);
 /// Workers at a time.
@@ -135,9 +135,9 @@ impl Pool {
             return;
         }
         let wait = match (refusal.retry_after, refusal.reason) {
-            (Some(told), _) => {
-                let told = told.min(LONGEST_TOLD);
-                told + part(LONGEST_JITTER.min(told / 10), refusal.random)
+            (Some(named), _) => {
+                let named = named.min(MAX_RETRY_AFTER);
+                named + part(LONGEST_JITTER.min(named / 10), refusal.random)
             }
             (None, LimitKind::RateLimited) => self.backoff(FIRST_WAIT, LONGEST_WAIT, refusal.random),
             (None, LimitKind::Quota) => self.backoff(FIRST_QUOTA_WAIT, LONGEST_QUOTA_WAIT, refusal.random),

@@ -82,7 +82,8 @@ fn skip_string(chars: &mut Chars<'_>) {
     }
 }
 
-fn reorders(c: char) -> bool {
+/// Whether an invisible mark changes the order in which text is shown.
+pub(crate) fn reorders(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

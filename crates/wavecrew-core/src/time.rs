@@ -24,6 +24,15 @@ impl Timestamp {
     }
 }
 
+/// A time before the epoch counts as the epoch.
+#[expect(clippy::disallowed_types, reason = "an argument: only callers read the clock")]
+impl From<std::time::SystemTime> for Timestamp {
+    fn from(time: std::time::SystemTime) -> Self {
+        let since = time.duration_since(std::time::SystemTime::UNIX_EPOCH);
+        Self(0).plus(since.unwrap_or_default())
+    }
+}
+
 /// RFC 3339 in UTC, to the second: `2026-03-08T10:00:00Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,6 @@
 
 mod changes;
 mod compare;
-pub mod git;
 mod interface;
 pub mod project_copy;
 pub mod render;

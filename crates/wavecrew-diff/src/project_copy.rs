@@ -7,8 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use wavecrew_measure::framework::python_environment::{interpreter, is_environment};
-
-use crate::git;
+use wavecrew_process::{git_bytes, git_names};
 
 /// Folders that installers create and frameworks read. Linked, because they are too large to copy.
 const ENVIRONMENTS: &[&str] = &["node_modules", ".venv", "venv", ".tox", ".nox"];
@@ -76,13 +75,13 @@ fn clone_file(from: &Path, to: &Path) -> io::Result<()> {
 /// settings. Without git, all but build folders.
 fn listed(project: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let mut files: BTreeSet<PathBuf> = walk(project, |_| true)?.into_iter().collect();
-    let Ok(Some(known)) = git::run(
+    let Ok(Some(known)) = git_bytes(
         project,
         &["ls-files", "--cached", "--others", "--exclude-standard", "-z"],
     ) else {
         return Ok(files);
     };
-    let known: BTreeSet<PathBuf> = git::names(&known).collect();
+    let known: BTreeSet<PathBuf> = git_names(&known).collect();
     files.retain(|file| {
         let small = || {
             project

@@ -3,9 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wavecrew_process::{git_command, git_output};
-
-use crate::git;
+use wavecrew_process::{git_bytes, git_command, git_output, git_text};
 
 /// The request of a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,7 +177,7 @@ fn default(top: &Path, head: String) -> Result<Revisions, RevisionError> {
         }
     }
     let status = ["status", "--porcelain", "-z", "--untracked-files=normal"];
-    let is_clean = git::run(top, &status)?.is_none_or(|listed| listed.is_empty());
+    let is_clean = git_bytes(top, &status)?.is_none_or(|listed| listed.is_empty());
     let (old, old_name) = if is_clean {
         let parent = commit(top, "HEAD~1")?.ok_or(RevisionError::OnlyCommit)?;
         (parent, "HEAD~1")
@@ -195,11 +193,10 @@ fn default(top: &Path, head: String) -> Result<Revisions, RevisionError> {
 
 /// Names that the default branch may have, the likeliest first.
 fn default_branches(top: &Path) -> io::Result<Vec<String>> {
-    let of_remote = git::run(
+    let of_remote = git_text(
         top,
         &["rev-parse", "--abbrev-ref", "--verify", "--quiet", "origin/HEAD"],
     )?;
-    let of_remote = of_remote.map(|name| String::from_utf8_lossy(&name).trim().to_owned());
     Ok(of_remote
         .into_iter()
         .filter(|name| !name.is_empty() && name != "origin/HEAD")
@@ -218,14 +215,12 @@ fn commit(top: &Path, word: &str) -> io::Result<Option<String>> {
         return Ok(None);
     }
     let name = format!("{word}^{{commit}}");
-    let found = git::run(
+    git_text(
         top,
         &["rev-parse", "--verify", "--quiet", "--end-of-options", &name],
-    )?;
-    Ok(found.map(|text| String::from_utf8_lossy(&text).trim().to_owned()))
+    )
 }
 
 fn merge_base(top: &Path, one: &str, other: &str) -> io::Result<Option<String>> {
-    let found = git::run(top, &["merge-base", one, other])?;
-    Ok(found.map(|text| String::from_utf8_lossy(&text).trim().to_owned()))
+    git_text(top, &["merge-base", one, other])
 }

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tempfile::TempDir;
-use wavecrew_process::git_command;
+use wavecrew_process::{git_bytes, git_command, git_names};
 use wavecrew_session::WORKFLOW_FOLDER;
 
-use crate::git::{names, run};
 use crate::project_copy;
 use crate::revision::{NewVersion, Revisions};
 
@@ -37,8 +36,8 @@ pub fn changes(top: &Path, revisions: &Revisions) -> io::Result<BTreeMap<PathBuf
         NewVersion::Worktree => {
             let mut changes = listed(top, &[&revisions.old])?;
             let untracked =
-                run(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
-            changes.extend(names(&untracked).map(|path| (path, Change::Added)));
+                git_bytes(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
+            changes.extend(git_names(&untracked).map(|path| (path, Change::Added)));
             changes
         }
         NewVersion::Staged => listed(top, &["--cached", &revisions.old])?,
@@ -90,8 +89,9 @@ impl VersionFolders {
 /// The differences between the worktree and a commit.
 fn against_worktree(top: &Path, commit: &str) -> io::Result<BTreeMap<PathBuf, Change>> {
     let mut found = listed(top, &[commit])?;
-    let untracked = run(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
-    found.extend(names(&untracked).map(|path| (path, Change::Added)));
+    let untracked =
+        git_bytes(top, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
+    found.extend(git_names(&untracked).map(|path| (path, Change::Added)));
     Ok(found)
 }
 
@@ -100,8 +100,8 @@ fn listed(top: &Path, versions: &[&str]) -> io::Result<BTreeMap<PathBuf, Change>
     let mut args = vec!["diff", "--name-status", "--no-renames", "-z"];
     args.extend(versions);
     args.push("--");
-    let output = run(top, &args)?.ok_or_else(|| io::Error::other("git diff fails"))?;
-    let mut parts = names(&output);
+    let output = git_bytes(top, &args)?.ok_or_else(|| io::Error::other("git diff fails"))?;
+    let mut parts = git_names(&output);
     let mut found = BTreeMap::new();
     while let (Some(status), Some(path)) = (parts.next(), parts.next()) {
         let change = match status.to_string_lossy().as_ref() {

@@ -7,6 +7,7 @@ pub mod files;
 mod git;
 pub mod host;
 mod lease_keys;
+mod link_watch;
 pub mod listing;
 mod mail;
 pub mod objects;

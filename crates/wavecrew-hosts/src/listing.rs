@@ -65,6 +65,6 @@ async fn server_time(connection: &Connection, stream: &str) -> SystemTime {
     let subject = format!("STREAM.INFO.{stream}");
     let answer = connection.jetstream.request(subject, &()).await;
     let answer: Option<Answered> = answer.ok();
-    let told = answer.and_then(|answer| answer.ts.parse::<Timestamp>().ok());
-    told.map_or_else(SystemTime::now, SystemTime::from)
+    let reported = answer.and_then(|answer| answer.ts.parse::<Timestamp>().ok());
+    reported.map_or_else(SystemTime::now, SystemTime::from)
 }

@@ -194,7 +194,7 @@ impl SandboxFacts {
 
 /// The results of a turn: an object whose id is in `Exited`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BroughtBack {
+pub struct ReturnedChanges {
     pub roots: Vec<(PathBuf, Changes)>,
     #[serde(default)]
     pub git: Option<GitBack>,

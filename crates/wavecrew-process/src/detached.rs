@@ -2,10 +2,11 @@
 //! processes.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rustix::process::{Pid, getpid};
 
+use crate::LockAnyway;
 use crate::process_table::{self, Entry};
 
 static DETACHED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -21,7 +22,7 @@ pub fn start_detached<T, E>(
 ) -> Result<(T, Option<DetachedChild>), E> {
     // Holding the lock keeps others from reading the process table between the start of the child and its
     // registration.
-    let mut detached = locked();
+    let mut detached = DETACHED.lock_anyway();
     let child = start()?;
     let registration = pid(&child).map(|pid| {
         detached.insert(pid);
@@ -32,18 +33,13 @@ pub fn start_detached<T, E>(
 
 impl Drop for DetachedChild {
     fn drop(&mut self) {
-        locked().remove(&self.0);
+        DETACHED.lock_anyway().remove(&self.0);
     }
 }
 
 /// The descendants of this process without detached children and their descendants.
 pub(super) fn attached_descendants() -> Vec<Entry> {
-    let detached = locked();
+    let detached = DETACHED.lock_anyway();
     let is_detached = |pid: Pid| detached.contains(&pid.as_raw_pid().cast_unsigned());
     process_table::descendants_except(getpid(), is_detached)
-}
-
-fn locked() -> MutexGuard<'static, BTreeSet<u32>> {
-    // A panic cannot leave the set of numbers half-changed.
-    DETACHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

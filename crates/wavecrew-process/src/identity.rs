@@ -12,6 +12,7 @@ use crate::process_table::{self, Entry};
 use crate::{KILL_INTERVAL, end_process_trees, send_signal};
 use rustix::process::{Pid, Signal};
 use wavecrew_core::event::ProcessId;
+use wavecrew_core::worker_variables;
 
 use super::WORKER_VARIABLE;
 
@@ -83,7 +84,7 @@ fn roots(workers: &[ProcessId], session_dir: &Path) -> Vec<Entry> {
 
 /// Checks both variables: a shell in which a person exported the session folder is not a worker.
 fn belongs_to_session(pid: Pid, session_dir: &Path) -> bool {
-    process_table::environment_variable(pid, "WAVECREW_SESSION_DIR")
+    process_table::environment_variable(pid, worker_variables::SESSION_DIR)
         .is_some_and(|dir| dir == session_dir.as_os_str().as_bytes())
         && process_table::environment_variable(pid, WORKER_VARIABLE).is_some()
 }

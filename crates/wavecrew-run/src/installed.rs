@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use wavecrew_agents::cli::{self, AcpCommand, AgentCli};
+use wavecrew_core::state_folder::set_folder;
 
 /// How long a program may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,16 +32,14 @@ pub fn find(cli: &dyn AgentCli, path: &OsStr) -> Option<PathBuf> {
 
 /// Whether an agent seems to be logged in. A login in the system's key ring is not seen.
 pub fn login(cli: &dyn AgentCli, variable: impl Fn(&str) -> Option<OsString>) -> Login {
-    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let set = |name: &str| set_folder(&variable, name);
     let facts = cli.facts();
     if let Some(name) = facts.key_variables.iter().find(|name| set(name).is_some()) {
         return Login::Variable(name);
     }
-    let home = set("HOME").map(PathBuf::from);
+    let home = set("HOME");
     let found = facts.login_files.iter().find_map(|login| {
-        let folder = set(login.variable)
-            .map(PathBuf::from)
-            .or_else(|| Some(home.as_ref()?.join(login.home_folder)))?;
+        let folder = set(login.variable).or_else(|| Some(home.as_ref()?.join(login.home_folder)))?;
         Some(folder.join(login.file)).filter(|path| path.is_file())
     });
     found.map_or(Login::NotFound, Login::File)
@@ -88,10 +87,13 @@ pub fn version(program: &Path) -> Result<String, String> {
         // A longer output is not a version.
         let _ = stdout.take(4096).read_to_string(&mut text);
     }
-    let word = text
+    let bare = text
         .split_whitespace()
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    word.map(str::to_owned)
+        .map(|word| word.strip_prefix('v').unwrap_or(word));
+    let mut versions = bare.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    versions
+        .next()
+        .map(str::to_owned)
         .ok_or_else(|| "`--version` printed no version".to_owned())
 }
 
@@ -146,8 +148,9 @@ mod tests {
     #[test]
     fn agents_are_found_in_the_order_of_preference() {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        program(first.path(), "qwen", "echo 'qwen v1'");
+        program(first.path(), "qwen", "echo 'qwen of today'");
         program(second.path(), "codex-acp", "exit 0");
+        program(second.path(), "node", "echo v22.1.0");
         program(second.path(), "claude", "echo '2.1.3 (Claude Code)'");
         fs::write(first.path().join("codex"), "not a program").unwrap();
         let path = std::env::join_paths([first.path(), second.path()]).unwrap();
@@ -160,6 +163,7 @@ mod tests {
         );
         assert_eq!(find_program("/no/such", &path), None);
         assert_eq!(version(&find(&Claude, &path).unwrap()).unwrap(), "2.1.3");
+        assert_eq!(version(&second.path().join("node")).unwrap(), "22.1.0");
         assert!(
             version(&find(&Qwen, &path).unwrap())
                 .unwrap_err()

@@ -2,7 +2,7 @@
 
 use crate::error::{IoContext, SessionError};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
@@ -43,6 +43,13 @@ pub fn sync_folder(folder: &Path) -> Result<(), SessionError> {
         .context("open", folder)?
         .sync_all()
         .context("sync", folder)
+}
+
+/// What is left to read in an open file.
+pub(crate) fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).context("read", path)?;
+    Ok(bytes)
 }
 
 /// A temporary file beside `path` that holds `bytes`, not yet synced. The mode is narrowed by the umask.

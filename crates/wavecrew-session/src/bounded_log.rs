@@ -6,7 +6,7 @@
 //! crash. A log that begins in memory has no file while it is short and not requested.
 
 use crate::error::{IoContext, SessionError};
-use crate::worker_file::{self, Found};
+use crate::worker_file::{self, WorkerFile};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -216,9 +216,9 @@ impl BoundedLog {
 /// Opens a log, but nothing that a worker put in its place.
 pub(crate) fn open_log(path: &Path) -> io::Result<File> {
     match worker_file::open_read(path)? {
-        Found::Regular(file) => Ok(file),
-        Found::Nothing => Err(io::ErrorKind::NotFound.into()),
-        Found::Foreign => Err(io::Error::other(
+        WorkerFile::Regular(file) => Ok(file),
+        WorkerFile::Nothing => Err(io::ErrorKind::NotFound.into()),
+        WorkerFile::Foreign => Err(io::Error::other(
             "it is not a regular file; something replaced it",
         )),
     }

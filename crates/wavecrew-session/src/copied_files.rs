@@ -124,7 +124,7 @@ fn is_copied_file(relative: &Path) -> bool {
         return name.ends_with(".findings.txt");
     }
     if relative.parent() == Some(&paths.run_folder()) {
-        let needed = [paths.team_file(), paths.plan_file(), paths.brought_back()];
+        let needed = [paths.team_file(), paths.plan_file(), paths.returned_changes()];
         return needed.iter().any(|path| path == relative)
             || name.ends_with(".report")
             || (name.starts_with("before-") && relative.extension().is_some_and(|found| found == "json"));

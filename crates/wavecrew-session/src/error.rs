@@ -120,7 +120,8 @@ fn by(holder: Option<&Holder>) -> String {
 
 impl SessionError {
     /// The system's error number, when the system refused.
-    pub fn errno(&self) -> Option<i32> {
+    #[cfg(test)]
+    pub(crate) fn errno(&self) -> Option<i32> {
         match self {
             Self::Io { source, .. } | Self::Poisoned { cause: source, .. } => source.raw_os_error(),
             _ => None,

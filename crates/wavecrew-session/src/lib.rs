@@ -12,6 +12,7 @@ pub mod bounded_log;
 pub mod bus;
 mod copied_files;
 pub mod error;
+mod file_stamp;
 pub mod issues;
 pub mod journal;
 mod lines;
@@ -35,6 +36,7 @@ pub use bounded_log::{BoundedLog, LogSummary};
 pub use bus::{Message, MessageBus};
 pub use copied_files::{CopiedFile, copied_files, restore};
 pub use error::{IoContext, SessionError};
+pub use file_stamp::FileStamp;
 pub use issues::{BadLine, IssueFile, IssueStore};
 pub use journal::{Journal, JournalReplica, JournalTail, Recovery, Syncer};
 pub use lock::{Holder, SessionLock};
@@ -42,7 +44,7 @@ pub use log_reader::{LogReader, end_of_log};
 pub use pack::{Pack, PackReader};
 pub use paths::{ProjectPaths, SessionPaths, WORKFLOW_FOLDER};
 pub use person_requests::{PersonRequest, PersonRequests};
-pub use reader::SessionView;
+pub use reader::{SessionView, state_name};
 pub use session::{
     SESSION_FORMAT, SessionDir, SessionEntry, SessionInfo, SessionState, list_sessions, session_id,
 };

@@ -6,7 +6,7 @@
 
 use crate::error::{IoContext, SessionError};
 use crate::lock::try_lock_for;
-use crate::worker_file::{self, Found};
+use crate::worker_file::{self, WorkerFile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -76,14 +76,14 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, Session
         malformed: 0,
     };
     let bytes = match worker_file::read_end(path, MAX_READ).context("read", path)? {
-        Found::Regular((bytes, true)) => {
+        WorkerFile::Regular((bytes, true)) => {
             let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
             lines.malformed += 1;
             bytes[first..].to_vec()
         }
-        Found::Regular((bytes, false)) => bytes,
-        Found::Nothing => Vec::new(),
-        Found::Foreign => {
+        WorkerFile::Regular((bytes, false)) => bytes,
+        WorkerFile::Nothing => Vec::new(),
+        WorkerFile::Foreign => {
             lines.malformed += 1;
             Vec::new()
         }

@@ -201,12 +201,12 @@ impl SessionPaths {
     }
 
     /// What workers on hosts changed in the project.
-    pub fn brought_back(&self) -> PathBuf {
+    pub fn returned_changes(&self) -> PathBuf {
         self.in_run("brought-back.ndjson")
     }
 
     /// How much of that the project of this machine has.
-    pub fn brought_back_here(&self) -> PathBuf {
+    pub fn applied_here(&self) -> PathBuf {
         self.in_run("brought-back.here")
     }
 
@@ -246,10 +246,6 @@ impl SessionPaths {
     /// Private files of workers, removed with the worker.
     pub fn scratch_folder(&self) -> PathBuf {
         self.in_run("scratch")
-    }
-
-    pub fn scratch_of(&self, task: &str, attempt: u32) -> PathBuf {
-        self.scratch_folder().join(format!("{task}.{attempt}"))
     }
 
     /// The folder that one open attempt's worker writes, and no other worker. It has the number of the token's file.

@@ -170,12 +170,7 @@ impl SessionView {
 
     /// `running`, `paused`, `stopped`, `completed`, ...
     pub fn state(&self) -> &'static str {
-        match (&self.holder, &self.info) {
-            (Some(_), _) if self.ledger.paused => "paused",
-            (Some(_), _) => "running",
-            (None, Some(info)) => info.state.name_when_idle(),
-            (None, None) => "broken",
-        }
+        state_name(self.holder.as_ref(), self.info.as_ref(), self.ledger.paused)
     }
 
     pub fn counts(&self) -> Counts {
@@ -186,6 +181,16 @@ impl SessionView {
         self.info
             .as_ref()
             .map_or(&self.ledger.team.name, |info| &info.team)
+    }
+}
+
+/// `running`, `paused`, `stopped`, `completed`, ... of a session with this holder and `session.json`.
+pub fn state_name(holder: Option<&Holder>, info: Option<&SessionInfo>, paused: bool) -> &'static str {
+    match (holder, info) {
+        (Some(_), _) if paused => "paused",
+        (Some(_), _) => "running",
+        (None, Some(info)) => info.state.name_when_idle(),
+        (None, None) => "broken",
     }
 }
 

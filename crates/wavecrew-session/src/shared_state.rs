@@ -5,7 +5,7 @@
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
 use crate::lock::try_lock_for;
-use crate::worker_file::{Found, not_a_file, open_append, read_limited};
+use crate::worker_file::{WorkerFile, not_a_file, open_append, read_limited};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,9 +30,9 @@ impl SharedState {
 
     pub fn read(&self) -> Result<Map<String, Value>, SessionError> {
         let bytes = match read_limited(&self.path, MAX_READ).context("read", &self.path)? {
-            Found::Regular((bytes, _)) => bytes,
-            Found::Nothing => return Ok(Map::new()),
-            Found::Foreign => return Err(not_a_file(&self.path)),
+            WorkerFile::Regular((bytes, _)) => bytes,
+            WorkerFile::Nothing => return Ok(Map::new()),
+            WorkerFile::Foreign => return Err(not_a_file(&self.path)),
         };
         serde_json::from_slice(&bytes).map_err(|error| SessionError::malformed(&self.path, &error))
     }

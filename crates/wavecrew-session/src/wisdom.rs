@@ -2,7 +2,7 @@
 
 use crate::error::{IoContext, SessionError};
 use crate::lines;
-use crate::worker_file::{Found, not_a_file, read_end};
+use crate::worker_file::{WorkerFile, not_a_file, read_end};
 use std::path::{Path, PathBuf};
 use wavecrew_core::sanitise::sanitise;
 
@@ -74,8 +74,8 @@ impl Wisdom {
     pub fn read(&self, file: WisdomFile) -> Result<String, SessionError> {
         let path: &Path = &self.path(file);
         let bytes = match read_end(path, MAX_READ).context("read", path)? {
-            Found::Regular((bytes, _)) => bytes,
-            Found::Nothing | Found::Foreign => return Err(not_a_file(path)),
+            WorkerFile::Regular((bytes, _)) => bytes,
+            WorkerFile::Nothing | WorkerFile::Foreign => return Err(not_a_file(path)),
         };
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }

@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 
 /// What a name that a worker may have used refers to.
 #[derive(Debug)]
-pub enum Found<T> {
+pub enum WorkerFile<T> {
     Regular(T),
     Nothing,
     /// Anything else, which wavecrew never creates there.
     Foreign,
 }
 
-impl<T> Found<T> {
+impl<T> WorkerFile<T> {
     pub fn regular(self) -> Option<T> {
         match self {
             Self::Regular(found) => Some(found),
@@ -32,7 +32,7 @@ impl<T> Found<T> {
 
 /// Opens `path`, whose last `below` components a worker may have made. Never waits, and follows no link among
 /// them.
-fn open(path: &Path, below: usize, flags: OFlags) -> io::Result<Found<File>> {
+fn open(path: &Path, below: usize, flags: OFlags) -> io::Result<WorkerFile<File>> {
     let folder = path.ancestors().nth(below).unwrap_or(path);
     let name: PathBuf = path.strip_prefix(folder).unwrap_or(path).to_owned();
     let mode = Mode::from_raw_mode(0o600);
@@ -49,14 +49,14 @@ fn open(path: &Path, below: usize, flags: OFlags) -> io::Result<Found<File>> {
             let file = File::from(file);
             let is_file = file.metadata()?.is_file();
             Ok(if is_file {
-                Found::Regular(file)
+                WorkerFile::Regular(file)
             } else {
-                Found::Foreign
+                WorkerFile::Foreign
             })
         }
-        Err(Errno::NOENT) => Ok(Found::Nothing),
+        Err(Errno::NOENT) => Ok(WorkerFile::Nothing),
         Err(Errno::LOOP | Errno::XDEV | Errno::ISDIR | Errno::NOTDIR | Errno::NXIO | Errno::NODEV) => {
-            Ok(Found::Foreign)
+            Ok(WorkerFile::Foreign)
         }
         Err(error) => Err(error.into()),
     }
@@ -79,55 +79,50 @@ fn open_beneath(folder: &OwnedFd, name: &Path, flags: OFlags, mode: Mode) -> Res
 }
 
 /// Opens a regular file for reading; the worker controls its name, but not its folder.
-pub fn open_read(path: &Path) -> io::Result<Found<File>> {
+pub fn open_read(path: &Path) -> io::Result<WorkerFile<File>> {
     open(path, 1, OFlags::RDONLY)
 }
 
-/// Opens a regular file for reading; a worker may have made the last `below` components of its path.
-pub fn open_read_below(path: &Path, below: usize) -> io::Result<Found<File>> {
-    open(path, below, OFlags::RDONLY)
-}
-
 /// Opens a regular file for changes in place; the worker controls its name, but not its folder.
-pub fn open_change(path: &Path) -> io::Result<Found<File>> {
+pub fn open_change(path: &Path) -> io::Result<WorkerFile<File>> {
     open(path, 1, OFlags::RDWR)
 }
 
 /// At most `limit` bytes of a regular file; the flag is set if there are more.
-pub fn read_limited(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
+pub fn read_limited(path: &Path, limit: u64) -> io::Result<WorkerFile<(Vec<u8>, bool)>> {
     Ok(match open_read(path)? {
-        Found::Regular(file) => {
+        WorkerFile::Regular(file) => {
             let mut bytes = Vec::new();
             file.take(limit + 1).read_to_end(&mut bytes)?;
             let more = bytes.len() as u64 > limit;
             bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-            Found::Regular((bytes, more))
+            WorkerFile::Regular((bytes, more))
         }
-        Found::Nothing => Found::Nothing,
-        Found::Foreign => Found::Foreign,
+        WorkerFile::Nothing => WorkerFile::Nothing,
+        WorkerFile::Foreign => WorkerFile::Foreign,
     })
 }
 
 /// At most the last `limit` bytes of a regular file; the flag is set if there are more before them.
-pub fn read_end(path: &Path, limit: u64) -> io::Result<Found<(Vec<u8>, bool)>> {
+pub fn read_end(path: &Path, limit: u64) -> io::Result<WorkerFile<(Vec<u8>, bool)>> {
     Ok(match open_read(path)? {
-        Found::Regular(mut file) => {
+        WorkerFile::Regular(mut file) => {
             let skipped = file.metadata()?.len().saturating_sub(limit);
             file.seek(SeekFrom::Start(skipped))?;
             let mut bytes = Vec::new();
             file.take(limit).read_to_end(&mut bytes)?;
-            Found::Regular((bytes, skipped > 0))
+            WorkerFile::Regular((bytes, skipped > 0))
         }
-        Found::Nothing => Found::Nothing,
-        Found::Foreign => Found::Foreign,
+        WorkerFile::Nothing => WorkerFile::Nothing,
+        WorkerFile::Foreign => WorkerFile::Foreign,
     })
 }
 
 /// A file to append to, created if it is missing. A path that is not a regular file is refused.
 pub fn open_append(path: &Path) -> Result<File, SessionError> {
     match open(path, 1, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE).context("open", path)? {
-        Found::Regular(file) => Ok(file),
-        Found::Nothing | Found::Foreign => Err(not_a_file(path)),
+        WorkerFile::Regular(file) => Ok(file),
+        WorkerFile::Nothing | WorkerFile::Foreign => Err(not_a_file(path)),
     }
 }
 
@@ -146,7 +141,9 @@ pub fn open_own(path: &Path) -> Result<File, SessionError> {
     for _ in 0..2 {
         let opened = open(path, 1, OFlags::RDWR | OFlags::CREATE).context("open", path)?;
         match opened {
-            Found::Regular(file) if file.metadata().is_ok_and(|found| found.nlink() == 1) => return Ok(file),
+            WorkerFile::Regular(file) if file.metadata().is_ok_and(|found| found.nlink() == 1) => {
+                return Ok(file);
+            }
             _ => remove_any(path),
         }
     }
@@ -206,16 +203,16 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for path in plant(root.path()) {
             let read = read_limited(&path, 10).unwrap();
-            assert!(matches!(read, Found::Foreign), "{} {read:?}", path.display());
+            assert!(matches!(read, WorkerFile::Foreign), "{} {read:?}", path.display());
         }
         let target = root.path().join("target");
-        let Found::Regular((bytes, more)) = read_limited(&target, 6).unwrap() else {
+        let WorkerFile::Regular((bytes, more)) = read_limited(&target, 6).unwrap() else {
             panic!("a regular file");
         };
         assert_eq!((bytes.as_slice(), more), (&b"of the"[..], true));
         assert!(matches!(
             read_limited(&root.path().join("none"), 1).unwrap(),
-            Found::Nothing
+            WorkerFile::Nothing
         ));
     }
 
@@ -248,6 +245,9 @@ mod tests {
         fs::write(outside.join("file"), "x").unwrap();
         symlink(&outside, place.join("sub")).unwrap();
         let path = place.join("sub/file");
-        assert!(matches!(open_read_below(&path, 2).unwrap(), Found::Foreign));
+        assert!(matches!(
+            open(&path, 2, OFlags::RDONLY).unwrap(),
+            WorkerFile::Foreign
+        ));
     }
 }

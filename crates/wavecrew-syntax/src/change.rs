@@ -115,9 +115,9 @@ fn is_idle(node: Node<'_>, source: &str) -> bool {
         }
         "if_statement" => {
             let never = field(node, "condition").is_some_and(|condition| {
-                let told = text(condition, source);
-                let told = told.trim_matches(['(', ')', ' ']);
-                ["False", "false", "0", "None", "null"].contains(&told)
+                let condition = text(condition, source);
+                let condition = condition.trim_matches(['(', ')', ' ']);
+                ["False", "false", "0", "None", "null"].contains(&condition)
             });
             never && field(node, "alternative").is_none()
         }

@@ -285,7 +285,7 @@ mod tests {
         ";
         let found = outline(Grammar::TypeScript, source);
         let params = |name: &str| {
-            let said = found.functions[name].params.iter().map(|param| {
+            let params = found.functions[name].params.iter().map(|param| {
                 format!(
                     "{}{}{}:{}",
                     if param.rest { "..." } else { "" },
@@ -294,7 +294,7 @@ mod tests {
                     param.r#type.as_deref().or(param.pattern.as_deref()).unwrap_or("")
                 )
             });
-            said.collect::<Vec<_>>().join(", ")
+            params.collect::<Vec<_>>().join(", ")
         };
         assert_eq!(params("pad"), "text:string, width?:, ...rest:number[]");
         assert_eq!(params("pick"), "options:{ a, b }, key:");

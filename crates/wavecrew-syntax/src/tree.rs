@@ -50,7 +50,7 @@ pub(crate) fn is_deeper_than(root: Node<'_>, limit: usize) -> bool {
 }
 
 /// The tokens with one space between them: the same for sources that differ only in layout and comments.
-pub(crate) fn plain(node: Node<'_>, source: &str) -> String {
+pub(crate) fn without_layout(node: Node<'_>, source: &str) -> String {
     let mut out = String::new();
     tokens(node, |part| {
         if let Part::Token(leaf) = part {

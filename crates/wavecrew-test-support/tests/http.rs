@@ -175,9 +175,9 @@ fn gemini() {
         "a"
     );
 
-    let said = json!({ "role": "model", "parts": [{ "functionCall": { "name": "write" } }] });
+    let call = json!({ "role": "model", "parts": [{ "functionCall": { "name": "write" } }] });
     let result = json!({ "role": "user", "parts": [{ "functionResponse": { "name": "write" } }] });
-    let end = ask("generateContent", json!([user, said, result])).json();
+    let end = ask("generateContent", json!([user, call, result])).json();
     assert_eq!(
         end["candidates"][0]["content"]["parts"][0]["text"],
         "it is written"

@@ -161,7 +161,7 @@ impl Moved<'_> {
         if !(word.starts_with("./") || word.starts_with("../")) {
             return None;
         }
-        let target = plain(&old.join(word))?;
+        let target = without_dots(&old.join(word))?;
         if target.starts_with(self.from) || !is_module(&self.project.join(&target)) {
             return None;
         }
@@ -190,7 +190,7 @@ fn is_module(path: &Path) -> bool {
 }
 
 /// Without `.` and `..`; `None` when it leads out of the project.
-fn plain(path: &Path) -> Option<PathBuf> {
+fn without_dots(path: &Path) -> Option<PathBuf> {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

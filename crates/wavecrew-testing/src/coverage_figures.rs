@@ -32,7 +32,7 @@ pub fn lines<'a>(files: impl IntoIterator<Item = &'a FileCoverage>) -> Ratio {
 }
 
 /// The combined coverage of two runs, by file. A file that only one run has stays as it is.
-pub fn together(a: &[FileCoverage], b: &[FileCoverage]) -> Vec<FileCoverage> {
+pub fn merge_coverage(a: &[FileCoverage], b: &[FileCoverage]) -> Vec<FileCoverage> {
     let mut all: Vec<FileCoverage> = a.to_vec();
     for other in b {
         match all.iter_mut().find(|file| file.path == other.path) {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_two_runs_miss_is_what_both_miss() {
-        let both = together(&[file(10, &[3, 4, 5, 8])], &[file(10, &[2, 3, 5, 8, 9])]);
+        let both = merge_coverage(&[file(10, &[3, 4, 5, 8])], &[file(10, &[2, 3, 5, 8, 9])]);
         assert_eq!(both[0].missed, [3, 5, 8]);
         assert_eq!(
             both[0].lines,

@@ -38,7 +38,7 @@ pub fn write(
     survivors(&mut text, result, environment.scope.min_effectiveness);
     redundant(&mut text, result);
     history(&mut text, case);
-    fs::write(rounds::feedback_file(case.session, case.layer), &text)?;
+    fs::write(SessionPaths::at(case.session).feedback(case.layer), &text)?;
     Ok(text)
 }
 

@@ -8,7 +8,7 @@ use wavecrew_measure::run::{PointKind, TestCoverage};
 use wavecrew_syntax::{Grammar, MutantKind, SymbolKind, symbols};
 
 use crate::environment::TestEnvironment;
-use crate::mutant_runs::{MutantFate, Trial, Trials};
+use crate::mutant_runs::{MutantResult, Trial, Trials};
 use crate::select::{DropReason, Dropped};
 
 /// Tests that fail on code that does the same, and tests that pass whatever the functions do that they run.
@@ -44,9 +44,9 @@ fn readers_of_source(trials: &Trials) -> BTreeSet<TestId> {
 }
 
 fn killers(trial: &Trial) -> &[TestId] {
-    match &trial.fate {
-        MutantFate::KilledBy(tests) => tests,
-        MutantFate::Survived | MutantFate::Killed => &[],
+    match &trial.result {
+        MutantResult::KilledBy(tests) => tests,
+        MutantResult::Survived | MutantResult::Killed => &[],
     }
 }
 
@@ -61,7 +61,7 @@ fn units_without_kill<'u>(
     let answered = |file: &str| {
         let is = |wanted: MutantKind| {
             trials.controls.iter().any(|(kind, trial)| {
-                *kind == wanted && trial.file == file && trial.fate != MutantFate::Killed
+                *kind == wanted && trial.file == file && trial.result != MutantResult::Killed
             })
         };
         is(MutantKind::Raises) && is(MutantKind::Emptied)
@@ -79,7 +79,7 @@ fn units_without_kill<'u>(
             lines.any(|point| trial.file == point.file && trial.line == point.line)
         };
         let tried: Vec<&Trial> = trials.tried.iter().filter(is_run).collect();
-        tried.len() > 1 && tried.iter().any(|trial| trial.fate == MutantFate::Survived)
+        tried.len() > 1 && tried.iter().any(|trial| trial.result == MutantResult::Survived)
     };
     let mut of_file: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     let mut without = Vec::new();
@@ -122,58 +122,27 @@ fn functions(environment: &TestEnvironment, file: &str) -> BTreeSet<u32> {
 #[cfg(test)]
 mod unit_tests {
     use super::*;
-    use wavecrew_measure::run::CoveragePoint;
-
-    fn id(name: &str) -> TestId {
-        TestId {
-            file: "t.py".to_owned(),
-            name: name.to_owned(),
-        }
-    }
-
-    fn unit(name: &str, line: u32) -> TestCoverage {
-        TestCoverage {
-            tests: vec![id(name)],
-            points: BTreeSet::from([CoveragePoint {
-                file: "a.py".to_owned(),
-                line,
-                kind: PointKind::Line,
-            }]),
-        }
-    }
-
-    fn trial(by: &[&str]) -> Trial {
-        Trial {
-            file: "a.py".to_owned(),
-            line: 2,
-            what: String::new(),
-            fate: if by.is_empty() {
-                MutantFate::Survived
-            } else {
-                MutantFate::KilledBy(by.iter().map(|name| id(name)).collect())
-            },
-        }
-    }
+    use crate::mutant_runs::samples::{id, trial, unit};
 
     #[test]
     fn a_test_has_to_depend_on_what_the_code_does() {
         let units = [
-            unit("value", 2),
-            unit("raises", 2),
-            unit("only runs", 2),
-            unit("only runs where no mutant is", 3),
-            unit("vacuous", 2),
-            unit("constant", 1),
+            unit("value", &[2]),
+            unit("raises", &[2]),
+            unit("only runs", &[2]),
+            unit("only runs where no mutant is", &[3]),
+            unit("vacuous", &[2]),
+            unit("constant", &[1]),
         ];
         let mut trials = Trials {
-            tried: vec![trial(&["value"]), trial(&[])],
+            tried: vec![trial(2, &["value"]), trial(2, &[])],
             controls: vec![
-                (MutantKind::Unchanged, trial(&["reads"])),
+                (MutantKind::Unchanged, trial(2, &["reads"])),
                 (
                     MutantKind::Raises,
-                    trial(&["value", "only runs", "only runs where no mutant is"]),
+                    trial(2, &["value", "only runs", "only runs where no mutant is"]),
                 ),
-                (MutantKind::Emptied, trial(&["value", "raises"])),
+                (MutantKind::Emptied, trial(2, &["value", "raises"])),
             ],
             ..Trials::default()
         };

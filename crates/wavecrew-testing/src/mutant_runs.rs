@@ -33,10 +33,10 @@ impl Trials {
     /// Ignores some tests: mutants that only they killed count as survivors.
     pub fn forget(&mut self, tests: &BTreeSet<&TestId>) {
         for trial in &mut self.tried {
-            if let MutantFate::KilledBy(by) = &mut trial.fate {
+            if let MutantResult::KilledBy(by) = &mut trial.result {
                 by.retain(|id| !tests.contains(id));
                 if by.is_empty() {
-                    trial.fate = MutantFate::Survived;
+                    trial.result = MutantResult::Survived;
                 }
             }
         }
@@ -53,11 +53,11 @@ pub struct Trial {
     pub file: String,
     pub line: u32,
     pub what: String,
-    pub fate: MutantFate,
+    pub result: MutantResult,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum MutantFate {
+pub enum MutantResult {
     Survived,
     KilledBy(Vec<TestId>),
     /// Killed, but by which test is unknown: the run did not end, or the tool does not say.
@@ -183,15 +183,15 @@ impl TestEnvironment {
             for tried in report.tested.into_iter().chain(report.controls) {
                 let control = tried.mutant.as_ref().map(|mutant| mutant.kind);
                 let control = control.filter(|kind| kind.is_control());
-                let fate = match tried.outcome {
-                    MutantOutcome::Survived => MutantFate::Survived,
-                    MutantOutcome::TimedOut => MutantFate::Killed,
+                let result = match tried.outcome {
+                    MutantOutcome::Survived => MutantResult::Survived,
+                    MutantOutcome::TimedOut => MutantResult::Killed,
                     MutantOutcome::Killed { by } => {
                         let by: Vec<TestId> = by.iter().filter_map(|name| named.own_of(name)).collect();
                         if by.is_empty() {
-                            MutantFate::Killed
+                            MutantResult::Killed
                         } else {
-                            MutantFate::KilledBy(by)
+                            MutantResult::KilledBy(by)
                         }
                     }
                 };
@@ -199,7 +199,7 @@ impl TestEnvironment {
                     file: project_path(&named.framework.root, &tried.file),
                     line: tried.line,
                     what: tried.what,
-                    fate,
+                    result,
                 };
                 match control {
                     Some(kind) => trials.controls.push((kind, trial)),
@@ -253,5 +253,46 @@ impl FrameworkTests<'_> {
     fn own_of(&self, name: &str) -> Option<TestId> {
         let at = self.ids.iter().position(|id| id.is_called(name))?;
         Some(self.own[at].clone())
+    }
+}
+
+#[cfg(test)]
+pub mod samples {
+    use super::{MutantResult, Trial};
+    use wavecrew_measure::TestId;
+    use wavecrew_measure::run::{CoveragePoint, PointKind, TestCoverage};
+
+    pub fn id(name: &str) -> TestId {
+        TestId {
+            file: "t.py".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// One test that runs these lines.
+    pub fn unit(name: &str, lines: &[u32]) -> TestCoverage {
+        let point = |&line: &u32| CoveragePoint {
+            file: "a.py".to_owned(),
+            line,
+            kind: PointKind::Line,
+        };
+        TestCoverage {
+            tests: vec![id(name)],
+            points: lines.iter().map(point).collect(),
+        }
+    }
+
+    /// One mutant of a line, killed by these tests.
+    pub fn trial(line: u32, by: &[&str]) -> Trial {
+        Trial {
+            file: "a.py".to_owned(),
+            line,
+            what: String::new(),
+            result: if by.is_empty() {
+                MutantResult::Survived
+            } else {
+                MutantResult::KilledBy(by.iter().map(|name| id(name)).collect())
+            },
+        }
     }
 }

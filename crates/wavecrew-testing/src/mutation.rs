@@ -14,7 +14,7 @@ use wavecrew_syntax::{Grammar, LineSet, TestDefinition, tests};
 use crate::check::{Case, listed};
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
 use crate::ineffective;
-use crate::mutant_runs::{Effort, MutantFate, Trials};
+use crate::mutant_runs::{Effort, MutantResult, Trials};
 use crate::result::{MutationResult, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::MutationEffort;
@@ -143,7 +143,7 @@ fn killed(suite: String, trials: &Trials) -> Option<MutationResult> {
     let survivors: Vec<Survivor> = trials
         .tried
         .iter()
-        .filter(|trial| trial.fate == MutantFate::Survived)
+        .filter(|trial| trial.result == MutantResult::Survived)
         .map(|trial| Survivor {
             file: trial.file.clone(),
             line: trial.line,
@@ -221,9 +221,9 @@ fn killing_nothing_new(candidates: &[TestCoverage], trials: &Trials) -> Vec<Test
     let killers: Vec<&[TestId]> = trials
         .tried
         .iter()
-        .filter_map(|trial| match &trial.fate {
-            MutantFate::KilledBy(tests) => Some(tests.as_slice()),
-            MutantFate::Survived | MutantFate::Killed => None,
+        .filter_map(|trial| match &trial.result {
+            MutantResult::KilledBy(tests) => Some(tests.as_slice()),
+            MutantResult::Survived | MutantResult::Killed => None,
         })
         .collect();
     // Killed by tests that are kept anyway.
@@ -340,41 +340,11 @@ fn covered(environment: &TestEnvironment, file: &FileCoverage) -> Option<LineSet
 #[cfg(test)]
 mod unit_tests {
     use super::*;
-    use crate::mutant_runs::Trial;
-    use wavecrew_measure::run::CoveragePoint;
-
-    fn id(name: &str) -> TestId {
-        TestId {
-            file: "t.py".to_owned(),
-            name: name.to_owned(),
-        }
-    }
-
-    fn unit(name: &str, lines: &[u32]) -> TestCoverage {
-        let point = |&line: &u32| CoveragePoint {
-            file: "a.py".to_owned(),
-            line,
-            kind: PointKind::Line,
-        };
-        TestCoverage {
-            tests: vec![id(name)],
-            points: lines.iter().map(point).collect(),
-        }
-    }
+    use crate::mutant_runs::samples::{trial, unit};
 
     fn trials(killers: &[&[&str]]) -> Trials {
-        let trial = |by: &&[&str]| Trial {
-            file: "a.py".to_owned(),
-            line: 1,
-            what: String::new(),
-            fate: if by.is_empty() {
-                MutantFate::Survived
-            } else {
-                MutantFate::KilledBy(by.iter().map(|name| id(name)).collect())
-            },
-        };
         Trials {
-            tried: killers.iter().map(trial).collect(),
+            tried: killers.iter().map(|by| trial(1, by)).collect(),
             ..Trials::default()
         }
     }

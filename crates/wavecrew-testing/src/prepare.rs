@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use wavecrew_core::team::{ChangeSize, CheckKind, Pipeline, Team};
+use wavecrew_core::view::first_few;
 
 use crate::layer;
 use crate::scope::{
-    self, FilesInScope, GitError, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
+    self, ChangesError, FilesInScope, LayerInScope, MutationEffort, Scope, ScopeRequest, min_effectiveness,
 };
 use crate::targets::{TargetError, targets};
 use wavecrew_measure::framework::MissingTool;
@@ -35,7 +36,7 @@ pub struct Options<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error(transparent)]
-    Git(#[from] GitError),
+    Git(#[from] ChangesError),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error("the request names `{path}`, which does not exist in the project")]
@@ -157,12 +158,11 @@ fn described_request(scope: &Scope, request: &str) -> String {
     if scope.files.is_empty() {
         return request.to_owned();
     }
-    let files = scope.files.iter().take(MAX_NAMED);
-    let names: Vec<String> = files.map(|file| file.path.display().to_string()).collect();
-    let more = match scope.files.len().saturating_sub(names.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more, see scope.json"),
-    };
+    let names = scope.files.iter().map(|file| file.path.display().to_string());
+    let mut files = first_few(names, MAX_NAMED);
+    if scope.files.len() > MAX_NAMED {
+        files += ", see scope.json";
+    }
     let places: Vec<String> = scope
         .frameworks
         .iter()
@@ -182,8 +182,7 @@ fn described_request(scope: &Scope, request: &str) -> String {
         request => format!("{}. ", request.trim_end_matches('.')),
     };
     format!(
-        "{asked}In scope are {}{more}. Frameworks: {} (LAYER is the name of the layer's folder).",
-        names.join(", "),
+        "{asked}In scope are {files}. Frameworks: {} (LAYER is the name of the layer's folder).",
         places.join("; ")
     )
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wavecrew_measure::{FileCoverage, Note, Ratio, TestCase, TestId, TestOutcome};
 
-use crate::rounds;
 use crate::sealed;
 use crate::select::{DropReason, Dropped};
+use wavecrew_session::SessionPaths;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunResult {
@@ -71,7 +71,7 @@ pub struct Survivor {
 
 impl RunResult {
     pub fn read(session: &Path, layer: &str) -> io::Result<Self> {
-        Self::read_file(&rounds::run_file(session, layer))
+        Self::read_file(&SessionPaths::at(session).run_result(layer))
     }
 
     pub fn read_file(path: &Path) -> io::Result<Self> {
@@ -81,7 +81,7 @@ impl RunResult {
     pub fn write(&self, session: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        sealed::write(session, &rounds::run_file(session, &self.layer), &text)
+        sealed::write(session, &SessionPaths::at(session).run_result(&self.layer), &text)
     }
 
     /// Tests that passed and add nothing to the others.

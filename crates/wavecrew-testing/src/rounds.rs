@@ -13,7 +13,7 @@ use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::sealed;
 use crate::select::Dropped;
-use wavecrew_session::SessionPaths;
+use wavecrew_session::{SessionPaths, atomic};
 
 /// The layer's tests as of the last check that found no problem.
 pub fn checked_tests(session: &Path, layer: &str) -> PathBuf {
@@ -42,19 +42,9 @@ pub fn round(session: &Path, task: &str, attempt: u32) -> SessionPaths {
     SessionPaths::at(session).round(task, attempt)
 }
 
-pub fn run_file(session: &Path, layer: &str) -> PathBuf {
-    SessionPaths::at(session).run_result(layer)
-}
-
-pub fn feedback_file(session: &Path, layer: &str) -> PathBuf {
-    SessionPaths::at(session).feedback(layer)
-}
-
 /// Writes a file as a whole or not at all: the process may be killed at any moment.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("part");
-    fs::write(&part, bytes)?;
-    fs::rename(part, path)
+    atomic::write_volatile(path, bytes).map_err(io::Error::other)
 }
 
 /// Makes `to` contain exactly the files of `from`.

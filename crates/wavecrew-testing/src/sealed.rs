@@ -24,9 +24,9 @@ struct Record {
 }
 
 /// Where the record of a session is; `None` without a home.
-struct Place(PathBuf);
+struct RecordFolder(PathBuf);
 
-impl Place {
+impl RecordFolder {
     fn of(session: &Path) -> Option<Self> {
         let session = session.canonicalize().ok()?;
         let name = format!("{:032x}", xxh3_128(session.as_os_str().as_encoded_bytes()));
@@ -58,7 +58,7 @@ pub fn write(session: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Makes a file, or a folder of tests, a fact.
 pub fn seal(session: &Path, path: &Path) -> io::Result<()> {
-    let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
+    let (Some(place), Ok(fact)) = (RecordFolder::of(session), path.strip_prefix(session)) else {
         return Ok(());
     };
     let mut record = match place.record() {
@@ -72,7 +72,7 @@ pub fn seal(session: &Path, path: &Path) -> io::Result<()> {
 }
 
 /// Creates the record of a session that has none: existing facts are recorded as they are.
-fn first_record(place: &Place, session: &Path) -> io::Result<Record> {
+fn first_record(place: &RecordFolder, session: &Path) -> io::Result<Record> {
     remove_stale_records(place);
     let mut record = Record {
         session: session.to_owned(),
@@ -87,7 +87,7 @@ fn first_record(place: &Place, session: &Path) -> io::Result<Record> {
 }
 
 /// Adds the current state of a fact; false if it does not exist.
-fn add(place: &Place, record: &mut Record, session: &Path, fact: &Path) -> io::Result<bool> {
+fn add(place: &RecordFolder, record: &mut Record, session: &Path, fact: &Path) -> io::Result<bool> {
     let path = session.join(fact);
     let Some(print) = fingerprint(&path)? else {
         return Ok(false);
@@ -107,7 +107,7 @@ fn add(place: &Place, record: &mut Record, session: &Path, fact: &Path) -> io::R
 
 /// Removes a fact, because its subject was removed.
 pub fn forget(session: &Path, path: &Path) -> io::Result<()> {
-    let (Some(place), Ok(fact)) = (Place::of(session), path.strip_prefix(session)) else {
+    let (Some(place), Ok(fact)) = (RecordFolder::of(session), path.strip_prefix(session)) else {
         return Ok(());
     };
     let Some(mut record) = place.record() else {
@@ -122,7 +122,7 @@ pub fn forget(session: &Path, path: &Path) -> io::Result<()> {
 
 /// Removes the record of a session that was in this folder before.
 pub fn discard(session: &Path) -> io::Result<()> {
-    let Some(place) = Place::of(session) else {
+    let Some(place) = RecordFolder::of(session) else {
         return Ok(());
     };
     match fs::remove_dir_all(&place.0) {
@@ -133,7 +133,7 @@ pub fn discard(session: &Path) -> io::Result<()> {
 
 /// Facts of a session that were changed, but not by a check, relative to the session. Undoes the changes.
 pub fn restore_changed(session: &Path) -> io::Result<Vec<PathBuf>> {
-    let Some((place, record)) = Place::of(session).and_then(|place| {
+    let Some((place, record)) = RecordFolder::of(session).and_then(|place| {
         let record = place.record()?;
         Some((place, record))
     }) else {
@@ -213,10 +213,10 @@ fn fingerprint(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Removes the records of sessions that are gone. A folder without a record stays: another run may be about to write it.
-fn remove_stale_records(place: &Place) {
+fn remove_stale_records(place: &RecordFolder) {
     let entries = place.0.parent().and_then(|all| fs::read_dir(all).ok());
     for entry in entries.into_iter().flatten().flatten() {
-        let other = Place(entry.path());
+        let other = RecordFolder(entry.path());
         if other.record().is_some_and(|record| !record.session.exists()) {
             // A record that cannot be removed does no harm.
             let _ = fs::remove_dir_all(other.0);
@@ -246,7 +246,7 @@ mod unit_tests {
     #[test]
     fn only_the_records_of_sessions_that_are_gone_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let place = |name: &str| Place(folder.path().join("sealed").join(name));
+        let place = |name: &str| RecordFolder(folder.path().join("sealed").join(name));
         let of = |session: &str| Record {
             session: folder.path().join(session),
             ..Record::default()

@@ -12,7 +12,7 @@ pub fn remove(lines: &mut Vec<String>, language: Grammar, statement: Range<usize
     loop {
         start = with_comment(lines, language, start);
         let suite = language != Grammar::Python && opens_suite(lines, start) && closes_suite(lines, end);
-        let (Some(opening), Some(closing)) = (before(lines, start), after(lines, end)) else {
+        let (Some(opening), Some(closing)) = (previous_line(lines, start), next_line(lines, end)) else {
             break;
         };
         if !suite {
@@ -32,13 +32,13 @@ pub fn remove(lines: &mut Vec<String>, language: Grammar, statement: Range<usize
         lines.splice(start..end, [body]);
         return;
     }
-    let Some(next) = after(lines, end) else {
-        lines.truncate(before(lines, start).map_or(0, |last| last + 1));
+    let Some(next) = next_line(lines, end) else {
+        lines.truncate(previous_line(lines, start).map_or(0, |last| last + 1));
         return;
     };
     // Keeps the gap that fits the place: that between the statements before, or that at the end of the block.
     if indent(&lines[next]) < depth {
-        start = before(lines, start).map_or(0, |last| last + 1);
+        start = previous_line(lines, start).map_or(0, |last| last + 1);
     } else {
         end = next;
     }
@@ -53,11 +53,11 @@ fn blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-fn before(lines: &[String], start: usize) -> Option<usize> {
+fn previous_line(lines: &[String], start: usize) -> Option<usize> {
     (0..start).rev().find(|&at| !blank(&lines[at]))
 }
 
-fn after(lines: &[String], end: usize) -> Option<usize> {
+fn next_line(lines: &[String], end: usize) -> Option<usize> {
     (end..lines.len()).find(|&at| !blank(&lines[at]))
 }
 
@@ -81,14 +81,14 @@ fn with_comment(lines: &[String], language: Grammar, start: usize) -> usize {
 }
 
 fn opens_suite(lines: &[String], start: usize) -> bool {
-    before(lines, start).is_some_and(|at| {
+    previous_line(lines, start).is_some_and(|at| {
         let line = lines[at].trim();
         line.starts_with("describe") && line.ends_with('{')
     })
 }
 
 fn closes_suite(lines: &[String], end: usize) -> bool {
-    after(lines, end).is_some_and(|at| lines[at].trim_start().starts_with("})"))
+    next_line(lines, end).is_some_and(|at| lines[at].trim_start().starts_with("})"))
 }
 
 #[cfg(test)]

@@ -32,12 +32,12 @@ pub fn compare_with_base(
         return Vec::new();
     };
     let below = project.strip_prefix(&top).unwrap_or(Path::new(""));
-    let places: Vec<Place> = layer
+    let places: Vec<TestPlace> = layer
         .map(|layer| {
             scope
                 .frameworks
                 .iter()
-                .map(|one| Place::new(one, below, layer))
+                .map(|one| TestPlace::new(one, below, layer))
                 .collect()
         })
         .unwrap_or_default();
@@ -76,14 +76,14 @@ pub fn compare_with_base(
 }
 
 /// The location of a framework's tests.
-struct Place {
+struct TestPlace {
     /// The folder in the repository in which they run.
     folder: TestFolder,
     /// Below the folder of the layer.
     in_layer: PathBuf,
 }
 
-impl Place {
+impl TestPlace {
     fn new(framework: &FrameworkInScope, project: &Path, layer: &Path) -> Self {
         let root = framework.root.strip_prefix(".").unwrap_or(&framework.root);
         Self {
@@ -97,7 +97,7 @@ impl Place {
 }
 
 /// A test with its path below the folder of the layer. If it names its folder, its imports work only there.
-fn in_layer(test: TestFile, places: &[Place]) -> Option<TestFile> {
+fn in_layer(test: TestFile, places: &[TestPlace]) -> Option<TestFile> {
     let name = Path::new(&test.name);
     let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Some(folder) = folder else {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_test_goes_where_its_imports_fit() {
-        let place = |root: &str, tests: &str| Place {
+        let place = |root: &str, tests: &str| TestPlace {
             folder: TestFolder {
                 modules: PathBuf::from(root),
                 tests: PathBuf::from(tests),

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use wavecrew_core::engine::Ledger;
 use wavecrew_core::event::Event;
-use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView};
+use wavecrew_process::LockAnyway;
+use wavecrew_session::{Holder, JournalTail, SessionDir, SessionError, SessionInfo, SessionView, state_name};
 
 /// Sessions that are kept in memory.
 const KEPT: usize = 8;
@@ -114,12 +115,7 @@ impl Followed {
     }
 
     pub fn state(&self) -> &'static str {
-        match (&self.holder, &self.info) {
-            (Some(_), _) if self.ledger.paused => "paused",
-            (Some(_), _) => "running",
-            (None, Some(info)) => info.state.name_when_idle(),
-            (None, None) => "broken",
-        }
+        state_name(self.holder.as_ref(), self.info.as_ref(), self.ledger.paused)
     }
 }
 
@@ -149,24 +145,19 @@ impl Followers {
 
     /// The session of this id, up to date.
     pub fn get(&self, id: &str) -> Result<Arc<Mutex<Followed>>, SessionError> {
-        let known = lock(&self.open).get(id).cloned();
+        let known = self.open.lock_anyway().get(id).cloned();
         if let Some(known) = known {
             // A removed folder is no longer a session.
             SessionDir::open(&self.project, id)?;
-            lock(&known).refresh()?;
+            known.lock_anyway().refresh()?;
             return Ok(known);
         }
         let followed = Arc::new(Mutex::new(Followed::open(SessionDir::open(&self.project, id)?)?));
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock_anyway();
         if open.len() >= KEPT {
             open.retain(|_, session| Arc::strong_count(session) > 1);
         }
         open.insert(id.to_owned(), Arc::clone(&followed));
         Ok(followed)
     }
-}
-
-/// A panic while one page is made must not make every later page fail.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -32,7 +32,7 @@ pub enum Act {
     /// Retries the task, or all failed tasks if none is given.
     Retry(Option<String>),
     /// A message to the worker of a task.
-    Tell {
+    SendMessage {
         task: String,
         text: String,
     },

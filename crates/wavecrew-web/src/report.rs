@@ -109,15 +109,15 @@ fn chosen(shot: &Shot<'_>) -> Vec<TaskIx> {
 fn section(shot: &Shot<'_>, ix: TaskIx, detailed: bool) -> Markup {
     let plan = shot.ledger.plan();
     let id = plan.id(ix);
-    let mut talk = Conversation::of(
+    let mut conversation = Conversation::of(
         shot.dir,
         if detailed { shot.events } else { &[] },
         id,
         shot.ledger.task(ix).attempts,
     );
     if detailed {
-        talk.catch_up();
-        talk.finish();
+        conversation.catch_up();
+        conversation.finish();
     }
     html! {
         section.panel id={ "task-" (encode(id)) } {
@@ -125,7 +125,7 @@ fn section(shot: &Shot<'_>, ix: TaskIx, detailed: bool) -> Markup {
             (receipt::receipt(shot, ix))
             @if detailed {
                 (evidence::evidence(shot, ix))
-                details { summary { "Conversation" } (talk.render(&shot.key(ix, "talk"))) }
+                details { summary { "Conversation" } (conversation.render(&shot.key(ix, "conversation"))) }
                 details { summary { "Attempts and instruction" } (task::attempts(shot, ix)) (task::row(shot, ix)) }
             }
         }

@@ -4,6 +4,7 @@ use crate::follow::Followed;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::SystemTime;
+use wavecrew_core::encoding::percent_encoded;
 use wavecrew_core::engine::{Ledger, TaskProgress, TaskState};
 use wavecrew_core::event::{Event, Status};
 use wavecrew_core::id::TaskIx;
@@ -86,15 +87,7 @@ impl Query {
 
 /// Percent-encoding for one part of an address.
 pub fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    percent_encoded(text, |byte| format!("%{byte:02X}"))
 }
 
 /// Where a page is shown; this decides its links and controls.
@@ -205,8 +198,7 @@ impl Shot<'_> {
 }
 
 pub fn clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Timestamp(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+    Timestamp::from(SystemTime::now())
 }
 
 /// The state of a task in one word.

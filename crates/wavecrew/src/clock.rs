@@ -1,6 +1,6 @@
 //! The clock, for commands that write or show times, and random seeds from it.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use wavecrew_core::time::{Timestamp, human};
 use wavecrew_session::issues::CurrentTime;
 
@@ -8,7 +8,7 @@ use wavecrew_session::issues::CurrentTime;
 pub const LONGEST_SECONDS: u64 = 365 * 24 * 3600;
 
 pub fn now() -> Timestamp {
-    Timestamp(u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0))
+    Timestamp::from(SystemTime::now())
 }
 
 /// Now, as issues are filed with it.

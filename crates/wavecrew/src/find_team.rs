@@ -27,7 +27,7 @@ pub fn find(name: &str) -> Result<Team, Failure> {
 }
 
 /// The project's own version of a session's team, as it is now; `None` where the session's copy is the only one.
-pub fn own(name: &str) -> Result<Option<Team>, Failure> {
+pub fn project_team(name: &str) -> Result<Option<Team>, Failure> {
     if name.contains(['/', '\\']) {
         return Ok(None);
     }

@@ -120,9 +120,9 @@ pub fn read(flags: &IssueFlags, words: &[String], quiet: bool) -> Result<Input, 
 
 /// The work for issues that were found.
 type Kind = fn(Vec<Issue>) -> NewIssues;
-type Found = (Vec<Issue>, &'static str, Kind);
+type FoundIssues = (Vec<Issue>, &'static str, Kind);
 
-fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result<Found, Failure> {
+fn from_words(known: &IssueFile, words: &[String], store: &IssueStore) -> Result<FoundIssues, Failure> {
     if words.is_empty() {
         return Err(Failure::with_help(
             "no issues were named",

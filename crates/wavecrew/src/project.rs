@@ -11,7 +11,7 @@ use wavecrew_process::trust_repository;
 const OWN_MARKS: [&str; 3] = ["wavecrew.toml", ".wavecrew", ".workflow/.csv-wave"];
 
 #[derive(Default)]
-struct Place {
+struct ProjectLocation {
     /// The folder that the program was started in.
     start: PathBuf,
     /// The folder that `-C` names.
@@ -20,7 +20,7 @@ struct Place {
     below: PathBuf,
 }
 
-static PLACE: OnceLock<Place> = OnceLock::new();
+static PLACE: OnceLock<ProjectLocation> = OnceLock::new();
 
 /// Changes to the project's folder. Returns the folder if it was found above the current one.
 pub fn enter(dir: Option<&Path>, search: bool) -> io::Result<Option<PathBuf>> {
@@ -39,12 +39,12 @@ pub fn enter(dir: Option<&Path>, search: bool) -> io::Result<Option<PathBuf>> {
     let found = (!below.as_os_str().is_empty()).then_some(root);
     let given = dir.map(|dir| dir.to_string_lossy().into_owned());
     // Set once per process; tests that never enter a project use the defaults.
-    let _ = PLACE.set(Place { start, given, below });
+    let _ = PLACE.set(ProjectLocation { start, given, below });
     Ok(found)
 }
 
-fn place() -> &'static Place {
-    PLACE.get_or_init(Place::default)
+fn place() -> &'static ProjectLocation {
+    PLACE.get_or_init(ProjectLocation::default)
 }
 
 /// The folder that `-C` names, as it was typed.

@@ -86,7 +86,7 @@ impl Change {
 }
 
 /// Shows the changes and makes them, if the person agrees.
-pub fn settle(changes: &[Change], consent: &Consent, global: &Global) -> Result<Exit, Failure> {
+pub fn show_and_apply(changes: &[Change], consent: &Consent, global: &Global) -> Result<Exit, Failure> {
     let needed: Vec<&Change> = changes.iter().filter(|change| change.is_needed()).collect();
     if !global.json {
         show(changes, &needed)?;

@@ -133,10 +133,6 @@ impl AgentCli for Gemini {
         let mut lines = stderr.lines();
         lines.find(|line| line.contains("Skipping system settings file"))
     }
-
-    fn mcp_tool(&self, server: &str, tool: &str) -> String {
-        format!("mcp_{server}_{tool}")
-    }
 }
 
 const TOOLS: ToolArguments = ToolArguments {

@@ -78,10 +78,6 @@ impl AgentCli for Goose {
             kind => state.unknown(kind),
         }
     }
-
-    fn mcp_tool(&self, server: &str, tool: &str) -> String {
-        format!("{server}__{tool}")
-    }
 }
 
 const TOOLS: ToolArguments = ToolArguments {

@@ -52,11 +52,6 @@ pub trait AgentCli: fmt::Debug + Sync {
     fn settings_warning<'a>(&self, _stderr: &'a str) -> Option<&'a str> {
         None
     }
-
-    /// The name under which the model sees a tool of an MCP server, for use in instructions.
-    fn mcp_tool(&self, server: &str, tool: &str) -> String {
-        format!("mcp__{server}__{tool}")
-    }
 }
 
 /// What is known about an agent CLI without starting it.

@@ -124,10 +124,6 @@ impl AgentCli for Opencode {
             kind => state.unknown(kind),
         }
     }
-
-    fn mcp_tool(&self, server: &str, tool: &str) -> String {
-        format!("{server}_{tool}")
-    }
 }
 
 const TOOLS: ToolArguments = ToolArguments {

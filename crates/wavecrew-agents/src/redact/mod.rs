@@ -125,7 +125,7 @@ impl Redactor {
     }
 
     /// How much of the bytes can be searched: what comes after may go on in the next piece.
-    pub fn settled(&self, bytes: &[u8]) -> usize {
+    pub fn complete_until(&self, bytes: &[u8]) -> usize {
         let tail = &bytes[bytes.len().saturating_sub(LONGEST)..];
         let ends = |byte: &&u8| {
             if self.needs_lines {
@@ -249,12 +249,12 @@ mod tests {
     #[test]
     fn an_incomplete_word_is_not_settled() {
         let redactor = redactor();
-        assert_eq!(redactor.settled(b"a line\n"), 7);
-        assert_eq!(redactor.settled(b"a lin"), 2);
-        assert_eq!(redactor.settled(b""), 0);
-        assert_eq!(redactor.settled(&[b'x'; LONGEST]), LONGEST);
+        assert_eq!(redactor.complete_until(b"a line\n"), 7);
+        assert_eq!(redactor.complete_until(b"a lin"), 2);
+        assert_eq!(redactor.complete_until(b""), 0);
+        assert_eq!(redactor.complete_until(&[b'x'; LONGEST]), LONGEST);
         let phrase = Redactor::new([("A_SECRET".into(), "two words, one secret".into())]);
-        assert_eq!(phrase.settled(b"a line\nand two wor"), 7);
+        assert_eq!(phrase.complete_until(b"a line\nand two wor"), 7);
     }
 
     /// Every form of every secret is masked, and what stands around it stays.

@@ -2,6 +2,7 @@
 //! such a value is usually written.
 
 use std::ffi::OsString;
+use wavecrew_core::encoding::percent_encoded;
 
 /// A shorter value cannot be distinguished from ordinary text.
 const SHORTEST: usize = 4;
@@ -153,14 +154,16 @@ fn add_forms(secret: &str, found: &mut Vec<Pattern>) {
         Place::Anywhere
     };
     let json = json_escaped(secret);
+    let upper = percent_encoded(secret, |byte| format!("%{byte:02X}"));
+    let with_plus = upper.replace("%20", "+");
     let forms = [
         secret.to_owned(),
         secret.replace('/', "\\/"),
         json_escaped(&json),
         json,
-        percent_encoded(secret, false),
-        percent_encoded(secret, true),
-        percent_encoded(secret, false).replace("%20", "+"),
+        upper,
+        percent_encoded(secret, |byte| format!("%{byte:02x}")),
+        with_plus,
     ];
     found.extend(forms.map(|form| Pattern {
         bytes: form.into_bytes(),
@@ -232,20 +235,6 @@ fn base64(bytes: &[u8], alphabet: &[u8; 64]) -> String {
 fn json_escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
-}
-
-fn percent_encoded(text: &str, lower: bool) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else if lower {
-            encoded.push_str(&format!("%{byte:02x}"));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
 }
 
 /// `None` if nothing in it is encoded.

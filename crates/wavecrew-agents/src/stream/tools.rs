@@ -1,6 +1,7 @@
 //! The tools of agents: a line that describes a call, and the file that it writes.
 
 use serde_json::Value;
+use wavecrew_core::view::clipped;
 
 /// Which arguments of an agent's tools name a command or a file.
 #[derive(Debug)]
@@ -38,10 +39,5 @@ impl OpenTools {
 
 /// The first line, at most 160 characters.
 pub(crate) fn brief(text: &str) -> String {
-    const MOST: usize = 160;
-    let line = text.trim().lines().next().unwrap_or_default();
-    if line.chars().count() <= MOST {
-        return line.to_owned();
-    }
-    line.chars().take(MOST - 1).chain(['…']).collect()
+    clipped(text.trim().lines().next().unwrap_or_default(), 160)
 }

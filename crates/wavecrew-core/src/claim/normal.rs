@@ -59,7 +59,7 @@ fn columns(text: &str, missing: &[&String]) -> String {
     let mut out = String::new();
     for wanted in missing.iter().filter(|wanted| !has_heading(text, wanted)) {
         let mut column = None;
-        let mut said: Vec<&str> = Vec::new();
+        let mut texts: Vec<&str> = Vec::new();
         for line in text.lines() {
             let Some(row) = line.trim().strip_prefix('|') else {
                 column = None;
@@ -71,11 +71,11 @@ fn columns(text: &str, missing: &[&String]) -> String {
                     let at = cells.iter().position(|cell| fit(cell, wanted) > 0);
                     column = Some(at.unwrap_or(usize::MAX));
                 }
-                Some(at) => said.extend(cells.get(at).filter(|cell| cell.contains(char::is_alphanumeric))),
+                Some(at) => texts.extend(cells.get(at).filter(|cell| cell.contains(char::is_alphanumeric))),
             }
         }
-        if !said.is_empty() {
-            out.push_str(&format!("\n## {wanted}\n\n- {}\n", said.join("\n- ")));
+        if !texts.is_empty() {
+            out.push_str(&format!("\n## {wanted}\n\n- {}\n", texts.join("\n- ")));
         }
     }
     out

@@ -135,7 +135,7 @@ pub enum Input {
     /// Run a failed or skipped task again, and what was skipped because of it.
     RetryTask(String),
     /// Send a message to the worker of this task.
-    Tell {
+    SendMessage {
         task: String,
         text: String,
     },

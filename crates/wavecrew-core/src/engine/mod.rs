@@ -284,7 +284,7 @@ impl Engine {
             }),
             Input::CancelTask(task) => self.cancel_task(&task),
             Input::RetryTask(task) => self.retry_task(&task),
-            Input::Tell { task, text } => self.tell(&task, &text),
+            Input::SendMessage { task, text } => self.send_message(&task, &text),
         }
         self.advance();
         std::mem::take(&mut self.out)

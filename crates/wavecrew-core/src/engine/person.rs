@@ -57,12 +57,12 @@ impl Engine {
         }
     }
 
-    pub(super) fn tell(&mut self, id: &str, text: &str) {
+    pub(super) fn send_message(&mut self, id: &str, text: &str) {
         let worker = self.ledger.plan().find(id).and_then(|task| self.worker_of(task));
-        let told = worker.is_some_and(|worker| {
+        let is_sent = worker.is_some_and(|worker| {
             self.send_to_working(worker, format!("A message from the person you work for: {text}"))
         });
-        if !told {
+        if !is_sent {
             self.note(format!("no worker of {id} can read a message now"));
             self.record(Event::Acted {
                 at: self.now,

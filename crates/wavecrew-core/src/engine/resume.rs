@@ -27,7 +27,7 @@ pub struct StaleResult {
 
 impl Ledger {
     /// Results that must be made again, with what depends on them, in plan order.
-    pub fn stale(&self, basis: &ResumeBasis<'_>) -> Vec<StaleResult> {
+    pub fn stale_results(&self, basis: &ResumeBasis<'_>) -> Vec<StaleResult> {
         let plan = self.plan();
         let prints = Fingerprinter::new(plan, &self.team);
         let mut found = BTreeMap::new();

@@ -59,7 +59,7 @@ impl Engine {
         let reached = self.options.budget.reached(&BudgetUse {
             totals: self.ledger.totals,
             time: self.ledger.time_used(self.now),
-            unsettled: self
+            workers_without_usage: self
                 .live
                 .values()
                 .filter(|attempt| attempt.is_unrecorded())

@@ -107,8 +107,8 @@ impl Engine {
             return Some(given);
         };
         let asked = self.asked.swap_remove(at);
-        let (reply, said) = asked.about.answered(given.answer.clone());
-        self.record_answer(question, &given, &said);
+        let (reply, answer) = asked.about.answered(given.answer.clone());
+        self.record_answer(question, &given, &answer);
         let (now, worker) = (self.now, asked.worker);
         if let Some(attempt) = self.live.get_mut(&worker) {
             attempt.last_activity = now;

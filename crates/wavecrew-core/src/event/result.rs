@@ -25,6 +25,13 @@ pub struct TaskResult {
 }
 
 impl TaskResult {
+    /// The value of an output column, or an empty text.
+    pub fn output(&self, name: &str) -> &str {
+        let mut outputs = self.outputs.iter();
+        let found = outputs.find(|(column, _)| column == name);
+        found.map_or("", |(_, value)| value)
+    }
+
     /// The value of an output column, or else of a fact.
     pub fn value(&self, name: &str) -> Option<&str> {
         let mut values = self.outputs.iter().chain(&self.facts);

@@ -71,6 +71,19 @@ pub(super) fn levels(deps: &Lists) -> Vec<u32> {
     levels_in_order(deps).unwrap_or_else(|| kahn(deps))
 }
 
+/// The same for dependencies by position.
+pub(crate) fn levels_of(deps: &[Vec<usize>]) -> Vec<u32> {
+    let mut lists = Lists::with_capacity(deps.len());
+    let tasks: Vec<TaskIx> = all(deps.len()).collect();
+    for of_task in deps {
+        for dep in of_task {
+            lists.push(tasks[*dep]);
+        }
+        lists.close();
+    }
+    levels(&lists)
+}
+
 /// Most tables list tasks after their dependencies: then one pass is enough.
 fn levels_in_order(deps: &Lists) -> Option<Vec<u32>> {
     let mut level: Vec<u32> = Vec::with_capacity(deps.len());
@@ -131,7 +144,7 @@ pub(super) fn group_by_wave(wave: &[u32]) -> (Vec<TaskIx>, Vec<u32>) {
 }
 
 /// The strongly connected groups among tasks without a level. Tasks behind a cycle are in none.
-pub(super) fn knots(deps: &Lists, level: &[u32]) -> Vec<Vec<TaskIx>> {
+pub(super) fn components(deps: &Lists, level: &[u32]) -> Vec<Vec<TaskIx>> {
     // Tarjan's strongly connected components with an explicit stack.
     const UNSEEN: u32 = 0;
     const DONE: u32 = u32::MAX;
@@ -139,7 +152,7 @@ pub(super) fn knots(deps: &Lists, level: &[u32]) -> Vec<Vec<TaskIx>> {
     let mut low = vec![0; deps.len()];
     let mut path: Vec<(TaskIx, usize)> = Vec::new();
     let mut open: Vec<TaskIx> = Vec::new();
-    let mut knots = Vec::new();
+    let mut components = Vec::new();
     let mut count = 0;
     for root in all(deps.len()).filter(|t| level[t.index()] == 0) {
         if order[root.index()] != UNSEEN {
@@ -172,30 +185,30 @@ pub(super) fn knots(deps: &Lists, level: &[u32]) -> Vec<Vec<TaskIx>> {
                 let start = open
                     .iter()
                     .rposition(|t| *t == task)
-                    .expect("a task is open until its knot is closed");
-                let mut knot = open.split_off(start);
-                for task in &knot {
+                    .expect("a task is open until its component is closed");
+                let mut component = open.split_off(start);
+                for task in &component {
                     order[task.index()] = DONE;
                 }
-                if knot.len() > 1 {
-                    knot.sort_unstable();
-                    knots.push(knot);
+                if component.len() > 1 {
+                    component.sort_unstable();
+                    components.push(component);
                 }
             }
         }
     }
-    knots.sort_unstable_by_key(|knot| knot[0]);
-    knots
+    components.sort_unstable_by_key(|component| component[0]);
+    components
 }
 
-/// One cycle inside a knot, each task followed by one it depends on.
-pub(super) fn cycle_in(deps: &Lists, knot: &[TaskIx]) -> Vec<TaskIx> {
-    let mut walked = vec![knot[0]];
-    let mut place = HashMap::from([(knot[0], 0)]);
+/// One cycle inside a component, each task followed by one it depends on.
+pub(super) fn cycle_in(deps: &Lists, component: &[TaskIx]) -> Vec<TaskIx> {
+    let mut walked = vec![component[0]];
+    let mut place = HashMap::from([(component[0], 0)]);
     loop {
         let task = walked[walked.len() - 1];
-        let next = deps.of(task).iter().find(|d| knot.binary_search(d).is_ok());
-        let next = *next.expect("every task of a knot depends on another one of it");
+        let next = deps.of(task).iter().find(|d| component.binary_search(d).is_ok());
+        let next = *next.expect("every task of a component depends on another one of it");
         if let Some(&start) = place.get(&next) {
             return walked.split_off(start);
         }

@@ -15,7 +15,9 @@ mod without;
 pub use crate::sheet::{Problem, Warning, did_you_mean};
 pub use expand::{Conflict, Expanded, PlanTask, Routing, per_issue, per_plan_task, plan_task_problem};
 pub use seal::{seal, unresolvable_deps};
-pub use view::{Detail, dot, mermaid, tree};
+pub use view::{dot, mermaid, tree};
+
+pub(crate) use graph::levels_of;
 
 use crate::id::{ExecMode, TaskIx};
 use crate::sheet::Sheet;

@@ -4,13 +4,6 @@ use super::Plan;
 use crate::id::TaskIx;
 use std::io::{self, Write};
 
-/// How much of a task a node shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Detail {
-    Id,
-    IdAndTitle,
-}
-
 /// Beyond this depth the tree stops moving to the right: a chain of a million tasks stays readable and linear.
 const MAX_INDENT: usize = 24;
 
@@ -65,7 +58,7 @@ pub fn tree(plan: &Plan, out: &mut impl Write, label: impl Fn(TaskIx) -> String)
 }
 
 /// Writes the graph as a Mermaid flow chart with one subgraph per wave.
-pub fn mermaid(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<()> {
+pub fn mermaid(plan: &Plan, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "flowchart TD")?;
     for wave in 1..=plan.waves() {
         writeln!(out, "  subgraph wave{wave} [Wave {wave}]")?;
@@ -74,7 +67,7 @@ pub fn mermaid(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<
                 out,
                 "    t{}[\"{}\"]",
                 task.0,
-                mermaid_text(&node_text(plan, task, detail))
+                mermaid_text(&node_text(plan, task))
             )?;
         }
         writeln!(out, "  end")?;
@@ -88,12 +81,12 @@ pub fn mermaid(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<
 }
 
 /// Writes the graph in the language of Graphviz, tasks of a wave side by side.
-pub fn dot(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<()> {
+pub fn dot(plan: &Plan, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "digraph plan {{\n  rankdir=TB;\n  node [shape=box];")?;
     for wave in 1..=plan.waves() {
         writeln!(out, "  {{ rank=same; // wave {wave}")?;
         for &task in plan.wave_tasks(wave) {
-            let label = node_text(plan, task, detail);
+            let label = node_text(plan, task);
             writeln!(out, "    \"{}\" [label=\"{}\"];", plan.id(task), dot_text(&label))?;
         }
         writeln!(out, "  }}")?;
@@ -106,11 +99,12 @@ pub fn dot(plan: &Plan, out: &mut impl Write, detail: Detail) -> io::Result<()> 
     writeln!(out, "}}")
 }
 
-fn node_text(plan: &Plan, task: TaskIx, detail: Detail) -> String {
+fn node_text(plan: &Plan, task: TaskIx) -> String {
     let (id, title) = (plan.id(task), plan.title(task));
-    match detail {
-        Detail::IdAndTitle if title != id => format!("{id}\n{title}"),
-        Detail::Id | Detail::IdAndTitle => id.to_owned(),
+    if title == id {
+        id.to_owned()
+    } else {
+        format!("{id}\n{title}")
     }
 }
 

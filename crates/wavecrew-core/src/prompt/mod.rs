@@ -5,10 +5,9 @@ mod fill;
 
 pub use fill::{fill, placeholders};
 
-use crate::engine::is_engine_column;
 use crate::id::TaskIx;
 use crate::plan::Plan;
-use crate::team::{Access, GateKind, Role, Team};
+use crate::team::{Access, COMMON_COLUMNS, Demand, Role, Team};
 use std::fmt::Write as _;
 
 /// The parts of a prompt.
@@ -43,17 +42,6 @@ pub struct Revision<'a> {
     pub why: &'a str,
     pub brief: &'a str,
 }
-
-/// Columns with their own place in the prompt.
-const PLACED: [&str; 7] = [
-    "id",
-    "title",
-    "description",
-    "role",
-    "deps",
-    "context_from",
-    "exec_mode",
-];
 
 pub fn first_message(briefing: &Briefing<'_>) -> String {
     let Briefing { team, plan, task, .. } = briefing;
@@ -162,7 +150,7 @@ fn put_row(text: &mut String, briefing: &Briefing<'_>) {
     let Briefing { team, plan, task, .. } = briefing;
     let shown = plan.header().iter().filter(|name| {
         let name = name.as_str();
-        !PLACED.contains(&name) && !is_engine_column(team, name)
+        !COMMON_COLUMNS.contains(&name) && team.output_columns().all(|output| output.name != name)
     });
     let rows: Vec<_> = shown
         .map(|name| (name, plan.cell(*task, name)))
@@ -224,18 +212,15 @@ fn needed_values(team: &Team, role: &str, id: &str) -> Vec<(String, String)> {
         needed.push(("reasons".to_owned(), "[\"a short sentence\", ...]".to_owned()));
     }
     for gate in team.gates_after(id) {
-        match gate {
-            GateKind::Score { score_column, .. } => {
-                let name = score_column.as_deref().unwrap_or("score");
+        match gate.demand() {
+            Some(Demand::Score { column, .. }) => {
+                let name = column.unwrap_or("score");
                 needed.push((name.to_owned(), "a number from 0 to 100".to_owned()));
             }
-            GateKind::Verdict {
-                pass, warn, block, ..
-            } => {
-                let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
+            Some(Demand::Verdict(words)) => {
                 needed.push(("verdict".to_owned(), format!("one of {}", words.join(", "))));
             }
-            GateKind::Rating { .. } | GateKind::Approval { .. } => {}
+            None => {}
         }
     }
     needed

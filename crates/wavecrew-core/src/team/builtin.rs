@@ -2,16 +2,18 @@
 
 use super::Team;
 
-pub(super) const NAMES: [&str; 4] = ["testing", "lifecycle", "planex", "generic"];
+const TEAMS: [(&str, &str); 4] = [
+    ("testing", include_str!("../../teams/testing.toml")),
+    ("lifecycle", include_str!("../../teams/lifecycle.toml")),
+    ("planex", include_str!("../../teams/planex.toml")),
+    ("generic", include_str!("../../teams/generic.toml")),
+];
+
+pub(super) const NAMES: [&str; 4] = [TEAMS[0].0, TEAMS[1].0, TEAMS[2].0, TEAMS[3].0];
 
 pub(super) fn text(name: &str) -> Option<&'static str> {
-    match name {
-        "testing" => Some(include_str!("../../teams/testing.toml")),
-        "lifecycle" => Some(include_str!("../../teams/lifecycle.toml")),
-        "planex" => Some(include_str!("../../teams/planex.toml")),
-        "generic" => Some(include_str!("../../teams/generic.toml")),
-        _ => None,
-    }
+    let (_, text) = TEAMS.iter().find(|(known, _)| *known == name)?;
+    Some(text)
 }
 
 pub(super) fn team(name: &str) -> Option<Team> {

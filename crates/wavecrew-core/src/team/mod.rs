@@ -17,8 +17,9 @@ pub use column::{COMMON_COLUMNS, Column, ColumnCheck, ColumnKind, ColumnType, Ro
 pub use limits::{Limits, LimitsPatch};
 pub use parse::TeamProblem;
 pub use pipeline::{Expansion, Pipeline, PipelineFlag, PipelineIssue, PipelineTask, Rewire};
+pub(crate) use pipeline::{numbered, prefix_of};
 pub use policy::{
-    Checkpoint, CheckpointVerdict, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit,
+    Checkpoint, CheckpointVerdict, Demand, Dimension, DimensionSource, GateKind, InnerLoop, LoopKind, OnLimit,
 };
 pub use role::{
     Access, Bounds, CheckKind, Content, DEFAULT_COMMIT, JsonSchemaText, Owed, Position, ReviewRules, Role,

@@ -1,6 +1,7 @@
-//! Pipelines: named task chains and how their rows multiply. Does not compute waves: the plan does.
+//! Pipelines: named task chains and how their rows multiply.
 
 use super::Team;
+use super::parse::levels::levels;
 use crate::id::ExecMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,18 @@ impl PipelineTask {
 }
 
 impl Pipeline {
+    /// Its tasks by depth. The reader of team files refuses cycles.
+    pub fn waves(&self) -> Vec<Vec<&PipelineTask>> {
+        let levels = levels(&self.tasks).unwrap_or_default();
+        let depth = levels.iter().copied().max().unwrap_or(0);
+        let of = |wave| {
+            let tasks = self.tasks.iter().zip(&levels);
+            let tasks = tasks.filter(move |(_, level)| **level == wave);
+            tasks.map(|(task, _)| task).collect()
+        };
+        (1..=depth).map(of).collect()
+    }
+
     /// The chain as a table of the team: its header and full rows, `pending` and without waves.
     pub fn to_csv_rows(&self, team: &Team) -> (Vec<String>, Vec<Vec<String>>) {
         let header: Vec<String> = team.header().into_iter().map(str::to_owned).collect();
@@ -172,12 +185,13 @@ impl PipelineIssue {
     }
 }
 
-fn prefix_of(id: &str) -> &str {
+/// The id without its number.
+pub(crate) fn prefix_of(id: &str) -> &str {
     id.rsplit_once('-').map_or(id, |(prefix, _)| prefix)
 }
 
 /// The id of the n-th copy of a task, counted from 0.
-fn numbered(id: &str, n: usize) -> String {
+pub(crate) fn numbered(id: &str, n: usize) -> String {
     format!("{}-{:03}", prefix_of(id), n + 1)
 }
 

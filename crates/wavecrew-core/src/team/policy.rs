@@ -195,6 +195,37 @@ impl GateKind {
             | Self::Approval { after, .. } => after,
         }
     }
+
+    pub fn demand(&self) -> Option<Demand<'_>> {
+        match self {
+            Self::Score {
+                dimensions,
+                score_column,
+                ..
+            } => Some(Demand::Score {
+                dimensions,
+                column: score_column.as_deref(),
+            }),
+            Self::Verdict {
+                pass, warn, block, ..
+            } => {
+                let words = pass.iter().chain(warn).chain(block).map(String::as_str);
+                Some(Demand::Verdict(words.collect()))
+            }
+            Self::Rating { .. } | Self::Approval { .. } => None,
+        }
+    }
+}
+
+/// What a gate needs from the report of its task.
+pub enum Demand<'a> {
+    /// The points of each dimension, or one score in this column.
+    Score {
+        dimensions: &'a [Dimension],
+        column: Option<&'a str>,
+    },
+    /// One of these words.
+    Verdict(Vec<&'a str>),
 }
 
 /// A part of a score.

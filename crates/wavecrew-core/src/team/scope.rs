@@ -1,5 +1,7 @@
 //! How a request gets its pipeline: by a fixed choice, by the size of the change, or by its words.
 
+use crate::view::count;
+use crate::words::has_word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -101,28 +103,16 @@ pub struct ChangeSize {
 
 impl std::fmt::Display for ChangeSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ending = |n| if n == 1 { "" } else { "s" };
-        let Self { files, modules } = self;
-        write!(
-            f,
-            "{files} file{} in {modules} module{}",
-            ending(*files),
-            ending(*modules)
-        )
+        let (files, modules) = (self.files as usize, self.modules as usize);
+        write!(f, "{} in {}", count(files, "file"), count(modules, "module"))
     }
 }
 
 /// The first of the words that stands in the text as a whole word.
 fn first_word<'w>(text: &str, words: &'w [String]) -> Option<&'w str> {
     let text = text.to_lowercase();
-    let whole = |word: &&String| {
-        text.match_indices(word.as_str()).any(|(at, _)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + word.len()..].chars().next();
-            !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-        })
-    };
-    words.iter().find(whole).map(String::as_str)
+    let mut words = words.iter().map(String::as_str);
+    words.find(|word| has_word(&text, word))
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

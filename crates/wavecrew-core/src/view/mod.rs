@@ -16,8 +16,13 @@ use crate::engine::{Counts, Ledger, TaskProgress, TaskState};
 use crate::event::{RunOutcome, Status};
 use crate::id::TaskIx;
 use crate::pool::Pool;
+use crate::sanitise::reorders;
 use crate::time::{Timestamp, human};
+use std::fmt::Write as _;
 use std::time::Duration;
+
+/// How many files or refusals of a task are listed.
+const LISTED: usize = 5;
 
 /// The facts of a report about the session itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,18 +71,14 @@ impl SessionMeta<'_> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionSummary {
     pub counts: Counts,
-    /// Counts of wave 1, 2, ...
-    pub waves: Vec<Counts>,
     /// How long at least one worker was running, from attempts that have ended.
     pub elapsed: Duration,
 }
 
 impl SessionSummary {
     pub fn of(ledger: &Ledger) -> Self {
-        let waves = 1..=ledger.plan().waves();
         Self {
             counts: ledger.counts(),
-            waves: waves.map(|wave| ledger.wave_counts(wave)).collect(),
             elapsed: busy(ledger),
         }
     }
@@ -140,7 +141,7 @@ pub fn duration(state: &TaskState) -> Option<Duration> {
 /// Files that the worker changed after its report, on one line; only the first few.
 pub fn edits_after_report(state: &TaskState) -> Option<String> {
     let files = state.edits_after_report.as_deref()?;
-    Some(first_few(files.iter().map(|file| one_line(file))))
+    Some(first_few(files.iter().map(|file| one_line(file)), LISTED))
 }
 
 /// The settings that would allow what the sandbox refused.
@@ -150,21 +151,29 @@ pub const ALLOWING: &str =
 /// What the sandbox refused to the worker, on one line; only the first few.
 pub fn refusals(state: &TaskState) -> Option<String> {
     let refusals = state.refusals.as_deref()?;
-    Some(first_few(refusals.iter().map(|refusal| {
-        format!("{} {}", refusal.access.as_str(), one_line(&refusal.path))
-    })))
+    let texts = refusals
+        .iter()
+        .map(|refusal| format!("{} {}", refusal.access.as_str(), one_line(&refusal.path)));
+    Some(first_few(texts, LISTED))
 }
 
-fn first_few(items: impl ExactSizeIterator<Item = String>) -> String {
-    const LISTED: usize = 5;
-    let more = items.len().saturating_sub(LISTED);
-    let listed: Vec<String> = items.take(LISTED).collect();
-    let line = listed.join(", ");
-    if more > 0 {
-        format!("{line} and {more} more")
-    } else {
-        line
+/// `a, b and 3 more`
+pub fn first_few<I, S>(items: I, most: usize) -> String
+where
+    I: IntoIterator<Item = S, IntoIter: ExactSizeIterator>,
+    S: AsRef<str>,
+{
+    let items = items.into_iter();
+    let more = items.len().saturating_sub(most);
+    let mut line = String::new();
+    for (at, item) in items.take(most).enumerate() {
+        line += if at == 0 { "" } else { ", " };
+        line += item.as_ref();
     }
+    if more > 0 {
+        let _ = write!(line, " and {more} more");
+    }
+    line
 }
 
 /// What a task's line starts with.
@@ -237,8 +246,17 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-fn reorders(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// The text with at most so many characters; `…` is the last one of a shortened text.
+pub fn clipped(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// The first characters of a commit's hash, as people read it.
+pub fn short_commit(hash: &str) -> String {
+    hash.chars().take(10).collect()
 }
 
 /// `3 tasks`, `1 wave`

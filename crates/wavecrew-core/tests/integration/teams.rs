@@ -1,6 +1,6 @@
 //! Every team that is shipped parses, and its pipelines have the rows and waves they are known for.
 
-use wavecrew_core::team::{ChangeSize, Pipeline, PipelineIssue, Team};
+use wavecrew_core::team::{ChangeSize, Pipeline, PipelineIssue, PipelineTask, Team};
 
 const EXAMPLES: [(&str, &str); 3] = [
     (
@@ -39,28 +39,15 @@ fn example(name: &str) -> Team {
     parse(&format!("{name}.toml"), text)
 }
 
-/// `STRATEGY-001 | TESTGEN-001 TESTGEN-002 | ...`: the tasks of each wave, by plain recursion on dependencies.
+/// `STRATEGY-001 | TESTGEN-001 TESTGEN-002 | ...`: the tasks of each wave.
 fn waves(pipeline: &Pipeline) -> String {
-    fn depth(pipeline: &Pipeline, id: &str) -> usize {
-        let task = pipeline.task(id).expect("a task of the pipeline");
-        1 + task
-            .deps
-            .iter()
-            .map(|dep| depth(pipeline, dep))
-            .max()
-            .unwrap_or(0)
-    }
-    let mut waves: Vec<Vec<&str>> = vec![];
-    for task in &pipeline.tasks {
-        let wave = depth(pipeline, &task.id);
-        waves.resize(waves.len().max(wave), vec![]);
-        waves[wave - 1].push(&task.id);
-    }
-    waves
-        .iter()
-        .map(|wave| wave.join(" "))
-        .collect::<Vec<_>>()
-        .join(" | ")
+    let ids = |wave: &Vec<&PipelineTask>| {
+        wave.iter()
+            .map(|task| task.id.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    pipeline.waves().iter().map(ids).collect::<Vec<_>>().join(" | ")
 }
 
 /// One line per row: the values of some columns.

@@ -63,7 +63,7 @@ fn write_report(out: &mut String, report: &Report) -> std::fmt::Result {
     if !report.notes.is_empty() {
         writeln!(out, "<details><summary>Not compared</summary>\n")?;
         for note in &report.notes {
-            writeln!(out, "- `{}`: {}", inline(&note.what), plain(&note.why))?;
+            writeln!(out, "- `{}`: {}", inline(&note.what), without_markup(&note.why))?;
         }
         writeln!(out, "\n</details>")?;
     }
@@ -97,7 +97,7 @@ fn cell(text: &str) -> String {
 }
 
 /// Text without markup of its own.
-fn plain(text: &str) -> String {
+fn without_markup(text: &str) -> String {
     inline(text)
         .replace('<', "&lt;")
         .replace('[', "\\[")

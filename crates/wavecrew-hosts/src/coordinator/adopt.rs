@@ -2,7 +2,6 @@
 //! running process, or its result, instead of a new process.
 
 use super::left_behind::LeftBehind;
-use super::lock;
 use super::reports::{attempt_of, read_messages};
 use super::requests::{Waiting, carry_out};
 use super::results::{Results, purge};
@@ -15,6 +14,7 @@ use crate::task::StdinSource;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::time::Duration;
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::lease::{CoordinatorLease, LeaseRecord};
 use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::FromHost;
@@ -73,7 +73,7 @@ impl Coordinator {
                 self.disown(&one);
             }
         }
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = self.hosts.lock_anyway();
         for one in self.left_behind.all() {
             let task = &one.attempt.task;
             if let Some(attempt) = self.journal.last_open(task, one.attempt.attempt) {
@@ -149,7 +149,7 @@ impl Coordinator {
         let Some(turn) = self.turns.get_mut(&key) else {
             return;
         };
-        lock(&self.hosts).left_behind.remove(&turn.facts.task);
+        self.hosts.lock_anyway().left_behind.remove(&turn.facts.task);
         let closing = turn.closing.is_some();
         let Some(one) = counts.filter(|_| !closing) else {
             return self.prepare(key);
@@ -178,7 +178,7 @@ impl Coordinator {
             Some(_) | None => Vec::new(),
         };
         let outbox = self.start_post(key, token, &one.host);
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = self.hosts.lock_anyway();
         hosts.assigned(&one.host);
         hosts.waiting = hosts.waiting.saturating_sub(1);
         drop(hosts);
@@ -220,7 +220,7 @@ impl Coordinator {
 
     /// Drops the leftover turns of a task, which no attempt needs.
     pub(super) fn give_up(&mut self, task: &str) {
-        lock(&self.hosts).left_behind.remove(task);
+        self.hosts.lock_anyway().left_behind.remove(task);
         for one in self.left_behind.take_of(task) {
             self.disown(&one);
         }

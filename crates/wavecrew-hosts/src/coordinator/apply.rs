@@ -1,16 +1,17 @@
 //! Copies the results of a worker back from its host: files into the project and the session, commits into
 //! the repository.
 
-use super::brought_here::{self, BroughtLine};
+use super::applied_here::{self, ReturnRecord};
 use super::run::Shared;
 use crate::files::{Change, Entry};
 use crate::git::{self, GitBack};
 use crate::objects::{AtHand, ObjectCache, ObjectId, ObjectReader, ObjectStore};
 use crate::path_map::PathMap;
-use crate::task::{BroughtBack, Root, RootKind};
+use crate::task::{ReturnedChanges, Root, RootKind};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wavecrew_core::view::first_few;
 use wavecrew_process::sandbox::Confinement;
 
 /// More paths are not listed in a note.
@@ -18,23 +19,21 @@ const LISTED: usize = 5;
 /// The name for commits in the list of refused changes.
 const COMMITS: &str = "commits";
 
-pub(super) type Brought = BroughtBack;
-
 /// Fetches the results of a turn, with all their objects.
-pub(super) async fn fetch_brought(
+pub(super) async fn fetch_returned(
     store: &ObjectStore,
     id: &ObjectId,
     at_hand: &AtHand,
-) -> Result<Brought, String> {
+) -> Result<ReturnedChanges, String> {
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     store
         .fetch(vec![id.clone()], at_hand)
         .await
         .map_err(|error| failed(&error))?;
     let bytes = at_hand.read(id).map_err(|error| failed(&error))?;
-    let brought: BroughtBack = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
+    let returned: ReturnedChanges = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
     let mut wanted = Vec::new();
-    for change in brought.roots.iter().flat_map(|(_, changes)| changes.0.values()) {
+    for change in returned.roots.iter().flat_map(|(_, changes)| changes.0.values()) {
         match change {
             Change::Put {
                 entry: Entry::File { id, .. },
@@ -43,16 +42,16 @@ pub(super) async fn fetch_brought(
             Change::Put { .. } | Change::Remove => {}
         }
     }
-    wanted.extend(brought.git.iter().map(|git| git.bundle.clone()));
+    wanted.extend(returned.git.iter().map(|git| git.bundle.clone()));
     store
         .fetch(wanted, at_hand)
         .await
         .map_err(|error| failed(&error))?;
-    Ok(brought)
+    Ok(returned)
 }
 
 /// Fetches and applies the results of a turn. Returns notes for the person.
-pub(super) async fn bring_back(
+pub(super) async fn return_changes(
     shared: &Arc<Shared>,
     id: ObjectId,
     at_hand: AtHand,
@@ -61,8 +60,9 @@ pub(super) async fn bring_back(
     host: &str,
     confinement: Option<Arc<Confinement>>,
 ) -> Result<Vec<String>, String> {
-    let brought = fetch_brought(&shared.store, &id, &at_hand).await;
-    let brought = brought.map_err(|error| format!("the results from host {host} cannot be read: {error}"))?;
+    let returned = fetch_returned(&shared.store, &id, &at_hand).await;
+    let returned =
+        returned.map_err(|error| format!("the results from host {host} cannot be read: {error}"))?;
     let turn = AppliedTurn {
         shared: Arc::clone(shared),
         id,
@@ -71,7 +71,7 @@ pub(super) async fn bring_back(
         map: map.clone(),
         host: host.to_owned(),
     };
-    tokio::task::spawn_blocking(move || turn.apply(brought, confinement.as_deref()))
+    tokio::task::spawn_blocking(move || turn.apply(returned, confinement.as_deref()))
         .await
         .map_err(|error| error.to_string())?
         .map_err(|error| format!("the results of the worker cannot be written: {error}"))
@@ -87,13 +87,17 @@ struct AppliedTurn {
 }
 
 impl AppliedTurn {
-    fn apply(&self, mut brought: Brought, confinement: Option<&Confinement>) -> io::Result<Vec<String>> {
-        let mut notes = std::mem::take(&mut brought.notes);
+    fn apply(
+        &self,
+        mut returned: ReturnedChanges,
+        confinement: Option<&Confinement>,
+    ) -> io::Result<Vec<String>> {
+        let mut notes = std::mem::take(&mut returned.notes);
         let mut refused = Vec::new();
         let project = self.roots.iter().find(|root| root.kind == RootKind::Project);
         let project = project.map(|root| root.path.clone());
         let mut in_project = false;
-        for (path, changes) in &brought.roots {
+        for (path, changes) in &returned.roots {
             let mut roots = self.roots.iter();
             let Some(root) = roots.find(|root| root.path == *path && root.kind.comes_back()) else {
                 refused.push(path.display().to_string());
@@ -107,7 +111,7 @@ impl AppliedTurn {
             let left_out = changes.apply(&top, &allowed, &self.at_hand, &mut hashes)?;
             refused.extend(left_out);
         }
-        if let Some(back) = &mut brought.git {
+        if let Some(back) = &mut returned.git {
             let known = self.roots.iter().any(|root| root.path == back.top);
             in_project |= project.as_ref() == Some(&back.top);
             back.top = self.map.path(&back.top);
@@ -123,23 +127,19 @@ impl AppliedTurn {
             }
         }
         if let Some(project) = project.filter(|_| in_project) {
-            let line = BroughtLine {
+            let line = ReturnRecord {
                 object: self.id.clone(),
                 host: self.host.clone(),
                 project,
                 refused: refused.clone(),
             };
-            brought_here::add(&self.shared, &line)?;
+            applied_here::add(&self.shared, &line)?;
         }
         if !refused.is_empty() {
-            let more = refused.len().saturating_sub(LISTED);
-            let mut text = refused[..refused.len().min(LISTED)].join(", ");
-            if more > 0 {
-                text += &format!(" and {more} more");
-            }
             notes.push(format!(
-                "Host {} changed files that the role may not change; not copied back: {text}",
-                self.host
+                "Host {} changed files that the role may not change; not copied back: {}",
+                self.host,
+                first_few(&refused, LISTED)
             ));
         }
         Ok(notes)
@@ -149,16 +149,16 @@ impl AppliedTurn {
 /// Applies to this project the changes that a turn made for the coordinator of another machine.
 pub(super) fn apply_to_project(
     shared: &Shared,
-    mut brought: Brought,
-    line: &BroughtLine,
+    mut returned: ReturnedChanges,
+    line: &ReturnRecord,
 ) -> io::Result<Vec<String>> {
     let top = &shared.files.project;
     let allowed = |path: &Path| !line.refused.iter().any(|name| path.ends_with(name));
-    for (_, changes) in brought.roots.iter().filter(|(path, _)| *path == line.project) {
+    for (_, changes) in returned.roots.iter().filter(|(path, _)| *path == line.project) {
         let mut hashes = shared.files.hashes();
         let _ = changes.apply(top, &allowed, &shared.cache, &mut hashes)?;
     }
-    match brought.git.as_mut().filter(|back| back.top == line.project) {
+    match returned.git.as_mut().filter(|back| back.top == line.project) {
         Some(back) if !line.refused.iter().any(|name| name == COMMITS) => {
             back.top.clone_from(top);
             take_commits_or_note(shared, back, &line.host)

@@ -1,11 +1,11 @@
 //! Chooses the host of each waiting turn, and keeps the announcements of hosts.
 
-use super::lock;
 use super::run::Coordinator;
 use super::sending::{send, wire_turn};
 use super::turns::{Offer, Stage, Turn};
 use async_nats::jetstream::kv::{Entry, Operation};
 use std::time::{Duration, Instant};
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::lease::CoordinatorLease;
 use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::{AttemptToken, HostAnnouncement, ToHost};
@@ -18,11 +18,11 @@ impl Coordinator {
         };
         let attempt = (turn.facts.task.clone(), turn.facts.attempt);
         let home = self.homes.get(&attempt).cloned();
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = self.hosts.lock_anyway();
         let home = home.filter(|host| hosts.is_alive(host));
         let Some(host) = hosts.choose(&turn.facts.wanted, home.as_deref()) else {
-            if !turn.told && !hosts.fits_somewhere(&turn.facts.wanted) {
-                turn.told = true;
+            if !turn.notified && !hosts.fits_somewhere(&turn.facts.wanted) {
+                turn.notified = true;
                 let reasons = hosts.reasons(&turn.facts.wanted);
                 drop(hosts);
                 let task = turn.facts.task.clone();
@@ -76,17 +76,17 @@ impl Coordinator {
             turn.stage = Stage::Waiting {
                 since: Instant::now() + pause,
             };
-            lock(&self.hosts).waiting += 1;
+            self.hosts.lock_anyway().waiting += 1;
         }
     }
 
     pub(super) fn forget_offer(&mut self, key: u64) {
         if let Some(offer) = self.turns.get(&key).and_then(Turn::offer) {
-            lock(&self.hosts).released(&offer.host);
+            self.hosts.lock_anyway().released(&offer.host);
             self.tokens.remove(&offer.token.token);
             self.leases.remove(&offer.lease_key);
         } else {
-            let mut hosts = lock(&self.hosts);
+            let mut hosts = self.hosts.lock_anyway();
             hosts.waiting = hosts.waiting.saturating_sub(1);
         }
     }
@@ -106,14 +106,14 @@ impl Coordinator {
     }
 
     pub(super) fn handle_host(&self, entry: &Entry) {
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = self.hosts.lock_anyway();
         match entry.operation {
             Operation::Put => {
                 if let Ok(announced) = serde_json::from_slice::<HostAnnouncement>(&entry.value) {
                     hosts.announced(announced);
                 }
             }
-            Operation::Delete | Operation::Purge => hosts.gone(&entry.key),
+            Operation::Delete | Operation::Purge => hosts.host_left(&entry.key),
         }
     }
 }

@@ -66,7 +66,7 @@ impl Directory {
         );
     }
 
-    pub fn gone(&mut self, key: &str) {
+    pub fn host_left(&mut self, key: &str) {
         self.hosts
             .retain(|host, _| wavecrew_remote::names::Names::host_key(host) != key);
     }

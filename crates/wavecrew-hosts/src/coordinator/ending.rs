@@ -1,11 +1,10 @@
 //! Ends turns: reports each to the driver, and passes its slot on.
 
-use super::lock;
 use super::run::Coordinator;
 use super::sending::send;
 use super::turns::{Ended, Stage};
 use std::time::Duration;
-use wavecrew_process::{GuardianEvent, ProcessExit, SpawnError, SpawnFailure};
+use wavecrew_process::{GuardianEvent, LockAnyway, ProcessExit, SpawnError, SpawnFailure};
 use wavecrew_remote::wire::ToHost;
 use wavecrew_run::place::PlaceEvent;
 
@@ -26,7 +25,7 @@ impl Coordinator {
                 };
                 send(offer, "close", &message, b"");
                 let host = offer.host.clone();
-                if !lock(&self.hosts).is_alive(&host) {
+                if !self.hosts.lock_anyway().is_alive(&host) {
                     // Its host is gone and cannot end it; later messages are refused.
                     self.take_back(key);
                 }

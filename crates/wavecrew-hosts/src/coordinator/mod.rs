@@ -2,8 +2,8 @@
 //! driver sends it commands and gets events, as from the guardian.
 
 mod adopt;
+mod applied_here;
 mod apply;
-mod brought_here;
 mod choosing;
 mod directory;
 mod ending;
@@ -26,11 +26,11 @@ pub use directory::{Directory, SILENT_AFTER, misfit};
 
 use directory::Directory as Hosts;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use wavecrew_process::{ProcessError, Spawn};
+use wavecrew_process::{LockAnyway, ProcessError, Spawn};
 use wavecrew_remote::connect::ConnectionSettings;
 use wavecrew_remote::lease::Terms;
 use wavecrew_remote::sign::Identity;
@@ -118,14 +118,10 @@ pub fn open(settings: RemoteSettings, run: RemoteSession<'_>) -> Result<Box<dyn 
     }
 }
 
-pub(crate) fn lock(hosts: &Mutex<Hosts>) -> MutexGuard<'_, Hosts> {
-    hosts.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Place for HostsPlace {
     fn spawn(&self, key: u64, spawn: Spawn, facts: WorkerFacts) -> Result<(), ProcessError> {
         let facts = Box::new(facts);
-        lock(&self.hosts).waiting += 1;
+        self.hosts.lock_anyway().waiting += 1;
         self.commands
             .send(Command::Spawn { key, spawn, facts })
             .map_err(|_| ProcessError::GuardianGone)
@@ -139,12 +135,12 @@ impl Place for HostsPlace {
 
 impl RemotePlace for HostsPlace {
     fn has_room(&self, facts: &WorkerFacts) -> bool {
-        let hosts = lock(&self.hosts);
+        let hosts = self.hosts.lock_anyway();
         hosts.left_behind.contains_key(&facts.task) || hosts.free_slots(&facts.wanted) > hosts.waiting
     }
 
     fn continues(&self, task: &str, attempt: u32) -> bool {
-        lock(&self.hosts).left_behind.get(task) == Some(&attempt)
+        self.hosts.lock_anyway().left_behind.get(task) == Some(&attempt)
     }
 
     fn shutdown(self: Box<Self>) {

@@ -1,13 +1,14 @@
 //! Connects, opens the run's streams and buckets, and reads their existing messages.
 
-use super::brought_here;
+use super::applied_here;
 use super::journal_facts::JournalFacts;
 use super::left_behind::AllLeftBehind;
 use super::prepare::RunFiles;
 use super::results::{Incoming, Remover, Results};
-use super::run::{Coordinator, LinkState, News, Shared};
+use super::run::{Coordinator, News, Shared};
 use super::unneeded::Needs;
 use super::{Directory, RunFacts};
+use crate::link_watch::LinkWatch;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::open_project;
 use async_nats::jetstream;
@@ -85,10 +86,10 @@ impl Coordinator {
             journal: JournalFacts::new(session.journal_file()),
             left_behind: AllLeftBehind::default(),
             start: Instant::now(),
-            link: LinkState::Up,
+            link: LinkWatch::default(),
         };
         coordinator.learn_hosts().await;
-        for note in brought_here::catch_up(&coordinator.shared).await {
+        for note in applied_here::catch_up(&coordinator.shared).await {
             coordinator.note(note);
         }
         coordinator.find_left_behind(&mut results).await;

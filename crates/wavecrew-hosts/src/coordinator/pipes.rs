@@ -1,6 +1,6 @@
 //! Passes the output of one turn to the driver, in order, and its end only after its files have arrived.
 
-use super::apply::bring_back;
+use super::apply::return_changes;
 use super::run::Shared;
 use super::turns::Ended;
 use crate::objects::{AtHand, ObjectId};
@@ -107,14 +107,14 @@ pub(super) async fn carry(
             } => {
                 let at_hand =
                     AtHand::with(&shared.cache, &inline, &objects).map_err(|error| error.to_string());
-                let brought = match (files, at_hand) {
+                let returned = match (files, at_hand) {
                     (Some(id), Ok(at_hand)) => {
-                        bring_back(&shared, id, at_hand, &roots, &map, &host, confinement.clone()).await
+                        return_changes(&shared, id, at_hand, &roots, &map, &host, confinement.clone()).await
                     }
                     (None, Ok(_)) => Ok(Vec::new()),
                     (_, Err(damaged)) => Err(damaged),
                 };
-                let ended = match brought {
+                let ended = match returned {
                     Ok(notes) => Ended::Exited {
                         exit,
                         leftovers,

@@ -8,8 +8,9 @@ use crate::task::{Root, RootKind};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
+use wavecrew_process::LockAnyway;
 use wavecrew_run::place::WorkerFacts;
 use wavecrew_session::{SessionDir, SessionPaths};
 
@@ -112,7 +113,7 @@ impl RunFiles {
 
     /// Hashes of the coordinator's files, shared with the code that writes files.
     pub fn hashes(&self) -> MutexGuard<'_, HashCache> {
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hashes.lock_anyway()
     }
 
     /// A file for something that is being moved.
@@ -283,7 +284,7 @@ impl RunFiles {
         also: Vec<PathBuf>,
         store: &ObjectStore,
     ) -> Result<(), PrepareError> {
-        let mut sent_inline = self.sent_inline.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent_inline = self.sent_inline.lock_anyway();
         for (id, (content, size)) in store.missing(&folder.objects) {
             let prepared = &mut looked.prepared;
             if prepared.inline.iter().any(|(known, _)| *known == id) {
@@ -318,7 +319,7 @@ impl RunFiles {
         let repository = git::git_folder(top).map(|git| git::common_folder(&git));
         let repository = repository.unwrap_or_else(|| top.to_owned());
         let repository = repository.canonicalize().unwrap_or(repository);
-        let mut all = self.bundles.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.bundles.lock_anyway();
         let known = all.entry(repository).or_default();
         if let Some(at) = known.iter().position(|(_, tip)| tip == commit) {
             return Ok(known[..=at].to_vec());

@@ -1,6 +1,5 @@
 //! Handles the messages of hosts about turns.
 
-use super::lock;
 use super::pipes::Work;
 use super::results::Incoming;
 use super::run::Coordinator;
@@ -10,7 +9,7 @@ use crate::objects::ObjectId;
 use bytes::Bytes;
 use std::time::Duration;
 use wavecrew_core::event::ProcessId;
-use wavecrew_process::{GuardianEvent, ProcessExit};
+use wavecrew_process::{GuardianEvent, LockAnyway, ProcessExit};
 use wavecrew_remote::lease::TurnResult;
 use wavecrew_remote::wire::{AttemptToken, Exit, FromHost, Refusal, decode, unbundle};
 use wavecrew_run::place::PlaceEvent;
@@ -117,7 +116,7 @@ impl Coordinator {
         }
         match reason {
             Refusal::Busy | Refusal::Withdrawn => {
-                lock(&self.hosts).refused(&host);
+                self.hosts.lock_anyway().refused(&host);
                 self.homes.retain(|_, home| *home != host);
                 self.put_back(key, BUSY_PAUSE);
             }
@@ -191,8 +190,8 @@ impl Coordinator {
 
 /// The content of a host's message. Unreadable parts are skipped.
 pub(super) fn read_messages(payload: &Bytes) -> Vec<(FromHost, Bytes)> {
-    let said = unbundle(payload).unwrap_or_default();
-    let read = said
+    let messages = unbundle(payload).unwrap_or_default();
+    let read = messages
         .into_iter()
         .filter_map(|message| decode::<FromHost>(message).ok());
     read.map(|(from, rest)| (from, payload.slice_ref(rest))).collect()

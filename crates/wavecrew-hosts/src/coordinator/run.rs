@@ -6,8 +6,9 @@ use super::prepare::{PrepareError, RunFiles};
 use super::results::{Remover, purge};
 use super::turns::{Ended, Ready, Turn};
 use super::unneeded::Needs;
-use super::{Command, Directory, RunFacts, lock};
+use super::{Command, Directory, RunFacts};
 use crate::lease_keys::Written;
+use crate::link_watch::LinkWatch;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::Buckets;
 use async_nats::jetstream::stream::Stream;
@@ -17,6 +18,7 @@ use std::sync::mpsc::Sender as Opened;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::connect::{Connection, Link};
 use wavecrew_remote::lease::{CoordinatorLease, LeaseRecord, Moment};
 use wavecrew_remote::names::Names;
@@ -28,8 +30,6 @@ use wavecrew_run::worker_commands::RelayReply;
 const TICK: Duration = Duration::from_millis(200);
 /// How long the end of the run waits until hosts have been informed.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long the connection may be down before the person is informed.
-const QUIET: Duration = Duration::from_secs(2);
 
 /// What tasks of the thread share.
 pub(super) struct Shared {
@@ -117,12 +117,7 @@ pub(super) struct Coordinator {
     pub journal: JournalFacts,
     pub left_behind: AllLeftBehind,
     pub start: Instant,
-    pub link: LinkState,
-}
-
-pub(super) enum LinkState {
-    Up,
-    Down { since: Instant, told: bool },
+    pub link: LinkWatch,
 }
 
 pub(super) async fn run(
@@ -237,7 +232,7 @@ impl Coordinator {
         self.follow_journal();
         let (now, mut due, mut restarted) = (self.now(), Vec::new(), Vec::new());
         {
-            let hosts = lock(&self.hosts);
+            let hosts = self.hosts.lock_anyway();
             for (key, turn) in &self.turns {
                 let Some(offer) = turn.offer() else { continue };
                 if offer.lease.next_tick().is_some_and(|at| at <= now) {
@@ -259,29 +254,16 @@ impl Coordinator {
     }
 
     fn watch_link(&mut self) {
-        let is_up = *self.connection.link.borrow() == Link::Up;
-        match &mut self.link {
-            LinkState::Up if !is_up => {
-                self.link = LinkState::Down {
-                    since: Instant::now(),
-                    told: false,
-                };
-            }
-            LinkState::Down { told, .. } if is_up => {
-                let told = *told;
-                self.link = LinkState::Up;
-                if told {
-                    self.note("NATS answers again".to_owned());
-                }
-            }
-            LinkState::Down { since, told } if !*told && since.elapsed() > QUIET => {
-                *told = true;
+        let link = *self.connection.link.borrow();
+        match self.link.observe(link) {
+            None => {}
+            Some(Link::Up) => self.note("NATS answers again".to_owned()),
+            Some(Link::Down) => {
                 let shown = self.facts.settings.connection.shown();
                 self.note(format!(
                     "NATS at {shown} does not answer; the run waits; no result is lost"
                 ));
             }
-            LinkState::Up | LinkState::Down { .. } => {}
         }
     }
 

@@ -59,7 +59,7 @@ impl Coordinator {
             input: None,
             closing: None,
             file_tries: 0,
-            told: false,
+            notified: false,
             map: PathMap::default(),
             last_request: 0,
         };

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
+use wavecrew_core::worker_variables;
 use wavecrew_process::ProcessExit;
 use wavecrew_remote::lease::CoordinatorLease;
 use wavecrew_remote::wire::AttemptToken;
@@ -42,7 +43,7 @@ pub(super) struct Turn {
     pub closing: Option<Duration>,
     pub file_tries: u32,
     /// The person was informed that no host fits.
-    pub told: bool,
+    pub notified: bool,
     /// From the paths of the coordinator that began the turn to those of this one, if they differ.
     pub map: PathMap,
     /// The number of the worker's last command, so that a repeated one is not executed again.
@@ -53,7 +54,7 @@ impl CommandLine {
     /// The file with the worker's message.
     pub fn prompt_file(&self) -> Option<PathBuf> {
         let mut variables = self.env_set.iter();
-        let found = variables.find(|(name, _)| name == OsStr::new("WAVECREW_PROMPT_FILE"));
+        let found = variables.find(|(name, _)| name == OsStr::new(worker_variables::PROMPT_FILE));
         found.map(|(_, value)| PathBuf::from(value))
     }
 }

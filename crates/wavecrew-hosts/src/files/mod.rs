@@ -9,7 +9,6 @@ mod snapshot;
 mod write;
 
 pub use cache::HashCache;
-pub(crate) use cache::Version;
 pub use changes::{Change, Changes};
 pub use scan::{ScanError, Scanned, Selection, scan, scan_file};
 pub use snapshot::{Entry, Snapshot};

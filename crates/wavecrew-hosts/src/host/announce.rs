@@ -3,10 +3,11 @@
 use async_nats::jetstream::kv::Store;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{interval, sleep, timeout};
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::names::Names;
 use wavecrew_remote::wire::HostAnnouncement;
 
@@ -35,7 +36,7 @@ pub(super) async fn announce(store: Store, mut announcement: HostAnnouncement, s
             _ = ticks.tick() => {}
             () = status.changed.notified() => sleep(TOGETHER).await,
         }
-        announcement.runs = status.runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        announcement.runs = status.runs.lock_anyway().clone();
         announcement.busy = announcement.runs.values().sum();
         announcement.draining = status.draining.load(Ordering::Relaxed);
         announcement.load = load();

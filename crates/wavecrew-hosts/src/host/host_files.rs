@@ -8,7 +8,8 @@ use crate::task::{Details, StdinSource};
 use futures_util::future::try_join_all;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+use wavecrew_process::LockAnyway;
 
 /// Snapshots that stay in memory.
 const LOADED: usize = 64;
@@ -38,7 +39,7 @@ impl HostFiles {
     /// Whether a repository has a commit. Asks git once.
     pub fn has_commit(&self, repository: &Path, commit: &str) -> bool {
         let key = (repository.to_owned(), commit.to_owned());
-        let commits = || self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let commits = || self.commits.lock_anyway();
         if commits().contains(&key) {
             return true;
         }
@@ -51,20 +52,13 @@ impl HostFiles {
 
     /// Something may be missing on disk.
     pub fn forget(&self) {
-        self.loaded().clear();
-        self.commits
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-    }
-
-    fn loaded(&self) -> MutexGuard<'_, HashMap<ObjectId, Arc<Snapshot>>> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.loaded.lock_anyway().clear();
+        self.commits.lock_anyway().clear();
     }
 
     /// Fetches the objects of a folder to the host's disk.
     async fn fetch(&self, root: &ObjectId, at_hand: &AtHand) -> Result<Arc<Snapshot>, StoreError> {
-        if let Some(known) = self.loaded().get(root) {
+        if let Some(known) = self.loaded.lock_anyway().get(root) {
             return Ok(Arc::clone(known));
         }
         let mut folders = vec![root.clone()];
@@ -83,7 +77,7 @@ impl HostFiles {
         on_disk &= !ids.iter().any(|id| at_hand.is_inline(id));
         self.store.fetch(ids, at_hand).await?;
         if on_disk {
-            let mut loaded = self.loaded();
+            let mut loaded = self.loaded.lock_anyway();
             if loaded.len() >= LOADED {
                 loaded.clear();
             }

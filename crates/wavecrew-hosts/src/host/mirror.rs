@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wavecrew_remote::names::token;
-use wavecrew_session::worker_file::{Found, open_change, remove_any};
+use wavecrew_session::worker_file::{WorkerFile, open_change, remove_any};
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// A turn's folders, ready for its process.
@@ -175,7 +175,7 @@ fn empty_folders(session: &Path, inbox: &Path, wanted: &Snapshot) -> Vec<String>
 
 /// Whether it is a regular file, which is empty now.
 fn empty_file(path: &Path) -> bool {
-    let found = open_change(path).ok().and_then(Found::regular);
+    let found = open_change(path).ok().and_then(WorkerFile::regular);
     found.is_some_and(|file| {
         let alone = file.metadata().is_ok_and(|found| found.nlink() == 1);
         alone && file.set_len(0).is_ok()

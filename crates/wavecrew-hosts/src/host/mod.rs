@@ -2,7 +2,6 @@
 //! results.
 
 mod announce;
-mod bring_back;
 mod host_files;
 mod lease;
 mod mirror;
@@ -12,6 +11,7 @@ mod output;
 mod process;
 mod relay;
 mod repository;
+mod return_changes;
 mod serve;
 mod slot;
 mod slots;

@@ -14,13 +14,15 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender as PipeSender;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
+use wavecrew_core::worker_variables;
+use wavecrew_process::LockAnyway;
 use wavecrew_process::sandbox::Support;
 use wavecrew_process::{GuardianEvent, ProcessExit, Spawn, SpawnFailure, input_pipe, output_pipe};
 use wavecrew_remote::wire::{FromHost, OutputStream};
@@ -61,7 +63,7 @@ impl RunningTurn<'_> {
             .wire
             .env_set
             .iter()
-            .find(|(name, _)| name == "WAVECREW_TOKEN")
+            .find(|(name, _)| name == worker_variables::TOKEN)
             .map(|(_, value)| value.clone());
         let listening = relay::listen(&socket, token.unwrap_or_default(), asked)
             .and_then(|task| Relay::announce(&mirror.session, facts.number, &socket).map(|()| task));
@@ -123,7 +125,7 @@ impl RunningTurn<'_> {
         // Emptied now: it may be large.
         let _ = sandbox.temp_folder(&number);
         self.slot.keep_sandbox(sandbox_of, sandbox);
-        self.bring_back(mirror, exit, leftovers, lengths).await
+        self.return_changes(mirror, exit, leftovers, lengths).await
     }
 
     /// The sandbox of the slot's last turn if it fits, or else a new one.
@@ -144,7 +146,7 @@ impl RunningTurn<'_> {
     }
 
     fn routes(&self) -> std::sync::MutexGuard<'_, HashMap<u64, UnboundedSender<GuardianEvent>>> {
-        self.context.routes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.context.routes.lock_anyway()
     }
 
     fn open_stdin(&self, map: &PathMap) -> io::Result<(OwnedFd, Option<PipeSender>)> {
@@ -173,9 +175,9 @@ impl RunningTurn<'_> {
         let left = Duration::from_secs(self.details.facts.seconds_left);
         let deadline = SystemTime::now().checked_add(left);
         if let Some(at) = deadline.and_then(|at| at.duration_since(UNIX_EPOCH).ok()) {
-            env.push(("WAVECREW_DEADLINE".into(), at.as_secs().to_string().into()));
+            env.push((worker_variables::DEADLINE.into(), at.as_secs().to_string().into()));
         }
-        env.push(("WAVECREW_HOST".into(), self.context.host.clone().into()));
+        env.push((worker_variables::HOST.into(), self.context.host.clone().into()));
         env
     }
 

@@ -7,7 +7,8 @@ use crate::task::Details;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::names::token;
 use wavecrew_session::worker_file::remove_any;
 
@@ -78,7 +79,7 @@ pub(super) fn prepare_repository(
 fn take_bundles(files: &HostFiles, shared: &Path, state: &GitState) -> io::Result<()> {
     // One slot at a time: git refuses to write the same pack twice at once.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = ONE_AT_A_TIME.lock_anyway();
     if !shared.join("HEAD").exists() {
         fs::create_dir_all(shared)?;
         git::run(shared, &["init", "-q", "--bare"])?;

@@ -7,6 +7,7 @@ use super::slots::{Pending, Running};
 use super::turn::{HostContext, ToTurn};
 use super::{HostNews, HostSettings};
 use crate::consume::consume;
+use crate::link_watch::LinkWatch;
 use crate::objects::{ObjectCache, ObjectStore};
 use crate::setup::open_project;
 use async_nats::jetstream::Message;
@@ -17,13 +18,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 use wavecrew_agents::Redactor;
+use wavecrew_process::LockAnyway;
 use wavecrew_process::guardian::{Containment, Guardian, USER_NAMESPACE};
 use wavecrew_process::{GuardianEvent, ProcessError, check_open_files_limit};
 use wavecrew_remote::connect::{ConnectError, Connection, Link, connect};
@@ -35,8 +37,6 @@ use wavecrew_session::random_name;
 const TICK: Duration = Duration::from_millis(250);
 /// How long a new host waits to detect another one with its name.
 const SAME_NAME: Duration = Duration::from_secs(5);
-/// How long the connection may be down before the person is informed.
-const QUIET: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
@@ -230,7 +230,7 @@ impl Host {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut messages = self.messages(connection);
-        let mut down: Option<(Instant, bool)> = None;
+        let mut link = LinkWatch::default();
         loop {
             if self.stopping && self.running.is_empty() {
                 return Ok(());
@@ -248,26 +248,15 @@ impl Host {
                 _ = terminate.recv() => self.stop(),
                 _ = ticks.tick() => {
                     self.refuse_old();
-                    self.watch_link(*connection.link.borrow(), &mut down);
+                    let news = link.observe(*connection.link.borrow()).map(|link| match link {
+                        Link::Up => HostNews::LinkUp,
+                        Link::Down => HostNews::LinkDown,
+                    });
+                    if let Some(news) = news {
+                        let _ = self.news.send(news);
+                    }
                 }
             }
-        }
-    }
-
-    fn watch_link(&self, link: Link, down: &mut Option<(Instant, bool)>) {
-        match (link, &mut *down) {
-            (Link::Up, Some((_, told))) => {
-                if *told {
-                    let _ = self.news.send(HostNews::LinkUp);
-                }
-                *down = None;
-            }
-            (Link::Down, None) => *down = Some((Instant::now(), false)),
-            (Link::Down, Some((since, told))) if !*told && since.elapsed() > QUIET => {
-                *told = true;
-                let _ = self.news.send(HostNews::LinkDown);
-            }
-            (Link::Up, None) | (Link::Down, Some(_)) => {}
         }
     }
 
@@ -310,7 +299,7 @@ impl Host {
             | GuardianEvent::Exited { key, .. } => *key,
             GuardianEvent::GuardianLost => return,
         };
-        let routes = self.context.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let routes = self.context.routes.lock_anyway();
         if let Some(route) = routes.get(&key) {
             let _ = route.send(event);
         }

@@ -1,6 +1,6 @@
 //! One slot of a host, and what stays known about its folders from turn to turn.
 
-use crate::files::{Entry, HashCache, MAPPED_BYTES, Snapshot, Version};
+use crate::files::{Entry, HashCache, MAPPED_BYTES, Snapshot};
 use crate::git;
 use crate::objects::{AtHand, ObjectId, ObjectReader};
 use crate::path_map::PathMap;
@@ -8,8 +8,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+use wavecrew_process::LockAnyway;
 use wavecrew_run::sandbox::{Sandbox, SandboxSettings};
+use wavecrew_session::FileStamp;
 
 /// Files of a slot that are known to have no paths.
 const REMEMBERED: usize = 10_000;
@@ -21,7 +23,7 @@ pub(super) struct Slot {
     /// Files without a path that would have to be replaced, and the paths that were looked for.
     plain: Mutex<(PathMap, HashSet<ObjectId>)>,
     /// The index of each working tree as it was made last, and for which commit.
-    indexes: Mutex<HashMap<PathBuf, (String, Version)>>,
+    indexes: Mutex<HashMap<PathBuf, (String, FileStamp)>>,
     /// The sandbox of the last turn: the next one of the same run uses its mounts and rules again.
     sandbox: Mutex<Option<(SandboxOf, Sandbox)>>,
 }
@@ -42,25 +44,21 @@ impl Slot {
 
     /// The sandbox that the last turn left, if it was for the same.
     pub fn take_sandbox(&self, wanted: &SandboxOf) -> Option<Sandbox> {
-        let (of, sandbox) = self.last_sandbox().take()?;
+        let (of, sandbox) = self.sandbox.lock_anyway().take()?;
         (of == *wanted).then_some(sandbox)
     }
 
     pub fn keep_sandbox(&self, of: SandboxOf, sandbox: Sandbox) {
-        *self.last_sandbox() = Some((of, sandbox));
-    }
-
-    fn last_sandbox(&self) -> MutexGuard<'_, Option<(SandboxOf, Sandbox)>> {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.sandbox.lock_anyway() = Some((of, sandbox));
     }
 
     /// Makes the index of a working tree that of its commit, unless it is.
     pub fn reset_index(&self, top: &Path, commit: &str) -> io::Result<()> {
         let version = || {
             let found = git::git_folder(top)?.join("index").metadata().ok()?;
-            Some((commit.to_owned(), Version::of(&found)))
+            Some((commit.to_owned(), FileStamp::of(&found)))
         };
-        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut indexes = self.indexes.lock_anyway();
         if version().is_some_and(|now| indexes.get(top) == Some(&now)) {
             return Ok(());
         }
@@ -72,7 +70,7 @@ impl Slot {
 
     /// A snapshot with the host's paths in its small text files.
     pub fn with_paths(&self, given: &Snapshot, map: &PathMap, objects: &mut AtHand) -> io::Result<Snapshot> {
-        let mut plain = self.plain.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plain = self.plain.lock_anyway();
         if plain.0 != *map || plain.1.len() > REMEMBERED {
             *plain = (map.clone(), HashSet::new());
         }
@@ -97,7 +95,7 @@ impl Slot {
 
     /// Hashes of the files in its folders.
     pub fn hashes(&self) -> MutexGuard<'_, HashCache> {
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hashes.lock_anyway()
     }
 }
 

@@ -8,9 +8,10 @@ use crate::mail;
 use crate::task::Details;
 use bytes::Bytes;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::wire::{FromHost, Refusal, Turn as WireTurn, WIRE_VERSION, encode};
 
 /// An offer waits this long for a slot before it is returned.
@@ -82,7 +83,7 @@ impl Host {
         for running in self.running.values() {
             *runs.entry(running.run.clone()).or_insert(0) += 1;
         }
-        let mut known = self.status.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.status.runs.lock_anyway();
         if *known != runs {
             *known = runs;
             self.status.changed.notify_one();

@@ -1,10 +1,10 @@
 //! One turn on this host: its lease, its folders, its process, its output and its results.
 
-use super::bring_back::bring_back;
 use super::host_files::HostFiles;
 use super::lease::{Keeper, LeaseNews};
 use super::mirror::{self, Mirror};
 use super::outbox::Outbox;
+use super::return_changes::return_changes;
 use super::slot::Slot;
 use crate::mail;
 use crate::setup::Buckets;
@@ -251,7 +251,7 @@ impl RunningTurn<'_> {
         }
     }
 
-    pub(super) async fn bring_back(
+    pub(super) async fn return_changes(
         &mut self,
         mirror: Arc<Mirror>,
         exit: ProcessExit,
@@ -260,10 +260,10 @@ impl RunningTurn<'_> {
     ) -> Result<String, Failed> {
         let (files, slot) = (Arc::clone(&self.context.files), Arc::clone(self.slot));
         let mut pause = Duration::from_millis(100);
-        let brought = loop {
-            let work = bring_back(Arc::clone(&files), Arc::clone(&slot), Arc::clone(&mirror));
+        let returned = loop {
+            let work = return_changes(Arc::clone(&files), Arc::clone(&slot), Arc::clone(&mirror));
             match self.while_held(work).await? {
-                Ok(brought) => break Ok(brought),
+                Ok(returned) => break Ok(returned),
                 Err(error @ (crate::objects::StoreError::Full(_) | crate::objects::StoreError::Disk(_))) => {
                     break Err(error.to_string());
                 }
@@ -276,7 +276,7 @@ impl RunningTurn<'_> {
             ProcessExit::Code(code) => format!("exit code {code}"),
             ProcessExit::Signal(signal) => format!("signal {signal}"),
         };
-        let sent = match brought {
+        let sent = match returned {
             Ok(sent) => sent,
             Err(reason) => {
                 let reason = format!(

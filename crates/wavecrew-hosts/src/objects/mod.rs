@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, Read};
+use wavecrew_core::encoding::hex;
 
 /// The largest piece: small enough for a message, large enough to be worth one.
 pub const PIECE: usize = 256 << 10;
@@ -128,11 +129,7 @@ pub fn split(
 }
 
 fn hash(bytes: &[u8]) -> ObjectId {
-    let mut text = String::with_capacity(64);
-    for byte in digest(&SHA256, bytes).as_ref() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    ObjectId(text)
+    ObjectId(hex(digest(&SHA256, bytes).as_ref()))
 }
 
 /// Whether these bytes have the object's hash.

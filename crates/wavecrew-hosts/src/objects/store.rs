@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
+use wavecrew_process::LockAnyway;
 use wavecrew_remote::names::Names;
 
 /// How many pieces of one object are sent or received at the same time, and how many objects.
@@ -99,7 +100,7 @@ impl ObjectStore {
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, Option<HashSet<String>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock_anyway()
     }
 
     /// Learns what is in the stream, once.

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use wavecrew_agents::launch::{Request, Stdin};
 use wavecrew_core::id::ExecMode;
+use wavecrew_core::worker_variables;
 use wavecrew_process::Spawn;
 use wavecrew_run::sandbox::SingleAgent;
 use wavecrew_run::session::resolve_program;
@@ -54,14 +55,14 @@ impl Agent {
         );
         let streams = streams.map_err(|error| error.to_string())?;
         let mut env: Vec<(OsString, OsString)> = vec![
-            ("WAVECREW_PROMPT_FILE".into(), path.into_os_string()),
-            ("WAVECREW_TURN".into(), self.turns.to_string().into()),
+            (worker_variables::PROMPT_FILE.into(), path.into_os_string()),
+            (worker_variables::TURN.into(), self.turns.to_string().into()),
         ];
         let temp = self.home.join("tmp");
         let confinement = self.sandbox.confine(&SingleAgent {
             name: &self.name,
             folder: &self.folder,
-            worktree: self.worktree.as_ref().map(|tree| tree.path.as_path()),
+            worktree: self.worktree.as_ref().map(|worktree| worktree.path.as_path()),
             scratch: &scratch,
             temp: &temp,
             prompt: &self.prompt_file(),

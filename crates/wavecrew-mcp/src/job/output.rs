@@ -117,7 +117,7 @@ impl Row {
         let nothing = TaskState::default();
         let state = ledger.plan().find(&item.task_id).map(|task| ledger.task(task));
         let state = state.unwrap_or(&nothing);
-        let result_json = output(state, "result");
+        let result_json = state.result.output("result");
         let ended = state.ended.map(|at| at.to_string());
         let over = matches!(state.progress, TaskProgress::Done);
         let when = |shown: bool| ended.clone().filter(|_| shown).unwrap_or_default();
@@ -152,15 +152,6 @@ impl Row {
             Some(Cow::Borrowed(&self.job[at]))
         }
     }
-}
-
-pub(super) fn output<'a>(state: &'a TaskState, name: &str) -> &'a str {
-    let outputs = state.result.outputs.iter();
-    outputs
-        .filter(|(column, _)| column == name)
-        .map(|(_, value)| value.as_str())
-        .next()
-        .unwrap_or_default()
 }
 
 fn status(state: &TaskState) -> &'static str {

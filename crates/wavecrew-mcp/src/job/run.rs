@@ -1,7 +1,7 @@
 //! The process of a job: runs its session and keeps the caller's output table current.
 
 use super::create::described;
-use super::output::{output, render};
+use super::output::render;
 use super::spec::JobSpec;
 use super::status::{JobState, JobStatus};
 use super::table::InputTable;
@@ -261,7 +261,7 @@ impl Reporter for OutputWriter {
         if let Event::Finished { task, .. } = event
             && self.spec.allow_stop
             && let Some(found) = ledger.plan().find(task)
-            && output(ledger.task(found), "stop") == "true"
+            && ledger.task(found).result.output("stop") == "true"
         {
             let item = self.input.items.iter().find(|item| item.task_id == *task);
             let item = item.map_or(task, |item| &item.item_id).clone();

@@ -32,8 +32,8 @@ impl JobWorktrees {
     pub fn folders(&self) -> Folders {
         let (project, folder, session) = (self.project.clone(), self.folder.clone(), self.session.clone());
         Box::new(move |task: &str| {
-            let tree = open(&project, &folder, &session, task).map_err(|error| error.to_string())?;
-            Ok(tree.project_folder())
+            let worktree = open(&project, &folder, &session, task).map_err(|error| error.to_string())?;
+            Ok(worktree.project_folder())
         })
     }
 
@@ -51,7 +51,7 @@ impl JobWorktrees {
         for task in done {
             if self.folder.join(&task).join(".git").exists() {
                 let kept = open(&self.project, &self.folder, &self.session, &task)
-                    .and_then(|tree| tree.remove_if_unchanged());
+                    .and_then(|worktree| worktree.remove_if_unchanged());
                 match kept {
                     Ok(Some(kept)) => drop(self.kept.insert(task.clone(), kept)),
                     Ok(None) => {}
@@ -101,8 +101,8 @@ mod tests {
         }
         let folder = project.path().join("worktrees");
         for task in ["Cargo.lock", "Cargo.toml"] {
-            let tree = open(project.path(), &folder, "s", task).unwrap();
-            assert_eq!(tree.remove_if_unchanged(), Ok(None), "{task}");
+            let worktree = open(project.path(), &folder, "s", task).unwrap();
+            assert_eq!(worktree.remove_if_unchanged(), Ok(None), "{task}");
         }
     }
 }

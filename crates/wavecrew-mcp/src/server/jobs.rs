@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 use wavecrew_core::budget::Budget;
+use wavecrew_process::LockAnyway;
 use wavecrew_session::{SessionDir, atomic};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -106,7 +107,7 @@ impl Jobs {
     /// The status of a job, even if it lost its folder while this server ran.
     fn status(&self, id: &str) -> Result<JobStatus, String> {
         let read = self.find(id).and_then(|dir| JobStatus::read(&dir));
-        read.or_else(|why| locked(&self.watched).get(id).cloned().ok_or(why))
+        read.or_else(|why| self.watched.lock_anyway().get(id).cloned().ok_or(why))
     }
 
     pub async fn wait(
@@ -180,11 +181,11 @@ async fn watch(mut process: JobProcess, dir: SessionDir, watched: Watched) {
     let id = dir.id().to_owned();
     loop {
         let status = process.refresh_status().clone();
-        locked(&watched).insert(id.clone(), status);
+        watched.lock_anyway().insert(id.clone(), status);
         tokio::select! {
             ended = process.wait() => {
                 let outcome = ended.ok().map(|code| process.outcome(code));
-                let mut watched = locked(&watched);
+                let mut watched = watched.lock_anyway();
                 match outcome.filter(|_| JobStatus::read(&dir).is_err()) {
                     Some(status) => watched.insert(id, status),
                     None => watched.remove(&id),
@@ -194,11 +195,6 @@ async fn watch(mut process: JobProcess, dir: SessionDir, watched: Watched) {
             () = sleep(WATCH_INTERVAL) => {}
         }
     }
-}
-
-fn locked(watched: &Watched) -> MutexGuard<'_, HashMap<String, JobStatus>> {
-    // Every change is complete, even after a panic.
-    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn counts(status: &JobStatus) -> ProgressCounts {

@@ -84,14 +84,14 @@ mod tests {
 
     #[test]
     fn progress_always_grows() {
-        let mut told = None;
+        let mut reported = None;
         let mut last = -1.0;
         for done in [0, 0, 0, 1, 1, 5, 5] {
-            let value = next_value(done, told);
+            let value = next_value(done, reported);
             assert!(value > last);
-            (told, last) = (Some(value), value);
+            (reported, last) = (Some(value), value);
         }
-        assert_eq!(next_value(6, told).to_bits(), 6.0_f64.to_bits());
+        assert_eq!(next_value(6, reported).to_bits(), 6.0_f64.to_bits());
     }
 
     #[test]

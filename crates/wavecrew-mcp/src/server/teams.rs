@@ -290,9 +290,9 @@ async fn follow(
                 }
                 Some(line) => count(&mut counts, &line),
                 None => {
-                    let said = stderr_log.await.unwrap_or_default();
+                    let output = stderr_log.await.unwrap_or_default();
                     let silent = || format!("the run ended without a result; check it with team_status {}", dir.id());
-                    return Err(error_text(&said).unwrap_or_else(silent));
+                    return Err(error_text(&output).unwrap_or_else(silent));
                 }
             },
             () = context.ct.cancelled() => {

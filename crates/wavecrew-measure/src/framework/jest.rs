@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::FrameworkFacts;
-use super::node::{Arguments, FACTS, NodeFramework, progress_reporter, scope_globs, skip_option};
+use super::node::{
+    Arguments, FACTS, NodeFramework, bail_option, progress_reporter, scope_globs, skip_option,
+};
 use crate::detect::settings::lists;
 use crate::run::canary::CanaryLanguage;
 use crate::run::{TestOrder, TestRun, option, os_args};
@@ -48,14 +50,7 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
     args.push(option("--outputFile", &run.file("tests.json")));
     let own_cache = run.file("cache");
     args.push(option("--cacheDirectory", run.focus.cache.unwrap_or(&own_cache)));
-    args.push(
-        if run.focus.stop_early {
-            "--bail=1"
-        } else {
-            "--bail=0"
-        }
-        .into(),
-    );
+    args.push(bail_option(run));
     args.extend(skip_option(run));
     if let TestOrder::Shuffled { seed } = run.request.order {
         args.extend(["--randomize".into(), format!("--seed={seed}").into()]);

@@ -25,6 +25,7 @@ use crate::run::{MeasureError, Request, Runner, TestCoverage, TestRun, diagnose}
 
 pub(crate) use cargo::on_path;
 pub use language::Language;
+pub use node::node_program;
 pub(crate) use node::settings_files;
 
 /// Declares [`Framework`] and its adapters from one table.

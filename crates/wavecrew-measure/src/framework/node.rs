@@ -83,7 +83,7 @@ impl NodeFramework {
 
     fn invocation(&self, run: &TestRun<'_>) -> Result<Invocation, MeasureError> {
         let name = self.facts.name;
-        let program = installed(run.root(), &format!(".bin/{name}"));
+        let program = node_program(run.root(), name);
         let program = program.ok_or_else(|| self.missing_tool(run.root()))?;
         let canaries = Canaries::place(run, self.canaries)?;
         let Arguments {
@@ -177,7 +177,7 @@ impl TestFramework for NodeFramework {
     }
 
     fn missing(&self, root: &Path) -> Option<MissingTool> {
-        let program = installed(root, &format!(".bin/{}", self.facts.name));
+        let program = node_program(root, self.facts.name);
         program.is_none().then(|| self.missing_tool(root))
     }
 
@@ -215,6 +215,16 @@ pub fn installed(root: &Path, what: &str) -> Option<PathBuf> {
         .ancestors()
         .map(|folder| folder.join("node_modules").join(what));
     candidates.find(|path| path.exists())
+}
+
+/// The program of this name that the nearest `node_modules` has.
+pub fn node_program(root: &Path, name: &str) -> Option<PathBuf> {
+    installed(root, &format!(".bin/{name}"))
+}
+
+/// Whether the run ends at the first failure, whatever the project's settings are.
+pub fn bail_option(run: &TestRun<'_>) -> OsString {
+    format!("--bail={}", u8::from(run.focus.stop_early)).into()
 }
 
 /// The option that skips tests, if any.

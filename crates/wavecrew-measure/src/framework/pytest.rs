@@ -5,7 +5,8 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use wavecrew_process::LockAnyway;
 
 pub use super::python_environment::{install_command, interpreter};
 use super::{Evidence, FrameworkFacts, Language, Strength, TestFramework};
@@ -281,7 +282,7 @@ pub fn combine_args() -> Vec<OsString> {
 pub fn probe(run: &TestRun<'_>, python: &Path) -> Result<Installed, MeasureError> {
     static KNOWN: Mutex<Vec<(PathBuf, Vec<String>)>> = Mutex::new(Vec::new());
     let shown = python.display();
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || KNOWN.lock_anyway();
     if let Some((_, modules)) = known().iter().find(|(known, _)| known == python) {
         return Ok(Installed(modules.clone()));
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::FrameworkFacts;
 use super::node::{
-    Arguments, FACTS, NodeFramework, install_command, installed, progress_reporter, scope_globs, skip_option,
+    Arguments, FACTS, NodeFramework, bail_option, install_command, installed, progress_reporter, scope_globs,
+    skip_option,
 };
 use crate::detect::settings::lists;
 use crate::measurement::{NO_COVERAGE, Note};
@@ -48,14 +49,7 @@ fn arguments(run: &TestRun<'_>) -> Arguments {
         Some(file) => vec!["related".into(), file.into(), "--run".into()],
         None => os_args(["run"]),
     };
-    args.push(
-        if run.focus.stop_early {
-            "--bail=1"
-        } else {
-            "--bail=0"
-        }
-        .into(),
-    );
+    args.push(bail_option(run));
     // Console output goes straight through: vitest would keep it for its report.
     args.extend(os_args([
         "--reporter=json",

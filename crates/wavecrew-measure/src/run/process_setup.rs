@@ -5,11 +5,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::watchdog::Watchdog;
+use wavecrew_process::LockAnyway;
 
 /// Where compilers keep their build output between runs.
 pub fn cache_folder() -> PathBuf {
@@ -25,7 +26,7 @@ static WATCHDOG: Mutex<Option<Watchdog>> = Mutex::new(None);
 /// Becomes readable on SIGINT and SIGTERM: frameworks run in their own process groups and do not receive them. A watchdog
 /// process ends the frameworks when this process is killed.
 pub fn stop_on_signals() -> io::Result<OwnedFd> {
-    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watchdog = WATCHDOG.lock_anyway();
     if watchdog.is_none() {
         *watchdog = Some(Watchdog::start(&env::current_exe()?)?);
     }
@@ -38,7 +39,7 @@ pub fn stop_on_signals() -> io::Result<OwnedFd> {
 
 /// Ends the watchdog of this process, if it has one: nothing that it started outlives it.
 pub fn end_watchdog() {
-    let watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let watchdog = WATCHDOG.lock_anyway().take();
     if let Some(watchdog) = watchdog {
         watchdog.end();
     }

@@ -40,7 +40,7 @@ fn name_of(file: &Path, root: &Path) -> Option<String> {
 }
 
 /// Whether a text contains the name as a whole word.
-fn mentions(text: &str, name: &str) -> bool {
+pub fn mentions(text: &str, name: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -47,12 +47,12 @@ impl Comparison {
         if parts.is_empty() {
             return None;
         }
-        let told = self
+        let example = self
             .newly_failing
             .first()
             .filter(|first| !first.message.is_empty());
-        let told = told.map(|first| format!("\n{}:\n{}", first.name, first.message));
-        Some(parts.join("; ") + &told.unwrap_or_default())
+        let example = example.map(|first| format!("\n{}:\n{}", first.name, first.message));
+        Some(parts.join("; ") + &example.unwrap_or_default())
     }
 }
 

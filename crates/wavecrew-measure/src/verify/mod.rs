@@ -7,7 +7,7 @@ mod find;
 #[cfg(test)]
 mod tests;
 
-pub use affected::affected_tests;
+pub use affected::{affected_tests, mentions};
 pub use compare::{Comparison, compare};
 pub use find::{Commands, TestMethod, find_commands};
 
@@ -15,7 +15,7 @@ use crate::detect::Project;
 use crate::measurement::TestId;
 use crate::run::process::{self, Ended, Step};
 use crate::run::{MeasureError, Request, Runner};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct CommandSettings {
 }
 
 /// How one command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum CommandOutcome {
     Passed,
@@ -53,7 +53,7 @@ impl CommandOutcome {
 }
 
 /// The result of one test, as far as a comparison needs it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum TestResult {
     #[serde(rename = "green")]
@@ -66,14 +66,14 @@ pub enum TestResult {
 }
 
 /// The results of a project's tests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SuiteResult {
     /// The project has no tests.
     None,
     /// Test by test.
     Measured {
-        #[serde(serialize_with = "by_name")]
+        #[serde(with = "pairs")]
         tests: BTreeMap<TestId, TestResult>,
     },
     /// By exit code alone.
@@ -87,7 +87,7 @@ pub enum SuiteResult {
 }
 
 /// The state of a project at one time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<CommandOutcome>,
@@ -226,7 +226,17 @@ fn end_of(text: &str) -> String {
     text[text.ceil_char_boundary(from)..].to_owned()
 }
 
-/// Keys in JSON are strings.
-fn by_name<S: serde::Serializer>(tests: &BTreeMap<TestId, TestResult>, s: S) -> Result<S::Ok, S::Error> {
-    s.collect_map(tests.iter().map(|(id, result)| (id.to_string(), result)))
+/// Keys in JSON are strings, and the parts of a [`TestId`] are two.
+mod pairs {
+    use super::{BTreeMap, Deserialize, TestId, TestResult};
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(tests: &BTreeMap<TestId, TestResult>, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(tests)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<TestId, TestResult>, D::Error> {
+        let pairs: Vec<(TestId, TestResult)> = Vec::deserialize(d)?;
+        Ok(pairs.into_iter().collect())
+    }
 }

@@ -107,7 +107,7 @@ fn measured(tests: &[(&str, TestResult)]) -> ProjectState {
         tests: SuiteResult::Measured {
             tests: tests
                 .iter()
-                .map(|(name, went)| (id(name), went.clone()))
+                .map(|(name, result)| (id(name), result.clone()))
                 .collect(),
         },
     }

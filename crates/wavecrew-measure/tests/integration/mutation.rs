@@ -31,15 +31,15 @@ fn mutate(sandbox: &MeasureSandbox, file: &str, lines: LineSet, budget: Mutation
     report.unwrap()
 }
 
-/// `line what: fate` of every mutant.
-fn fates(report: &MutationReport) -> Vec<String> {
+/// `line what: outcome` of every mutant.
+fn outcomes(report: &MutationReport) -> Vec<String> {
     let line = |tried: &wavecrew_measure::mutation::TestedMutant| {
-        let fate = match &tried.outcome {
+        let outcome = match &tried.outcome {
             MutantOutcome::Killed { by } => format!("killed by {}", by.first().map_or("?", String::as_str)),
             MutantOutcome::Survived => "survived".to_owned(),
             MutantOutcome::TimedOut => "timed out".to_owned(),
         };
-        format!("{} {}: {fate}", tried.line, tried.what)
+        format!("{} {}: {outcome}", tried.line, tried.what)
     };
     report.tested.iter().map(line).collect()
 }
@@ -100,7 +100,7 @@ fn pytest_is_kept_warm() {
     assert_eq!(report.notes, []);
     assert_eq!(report.untested, 0);
     assert_eq!(
-        fates(&report),
+        outcomes(&report),
         [
             // Loaded with the module: tried from scratch.
             "1 `3` became `4`: killed by test_stock.py::test_fits",
@@ -149,8 +149,8 @@ fn packages_installed_elsewhere_are_not_mistaken_for_the_copy() {
     let installed = format!("import sys\nsys.path.append({:?})\n", sandbox.path("src"));
     sandbox.write("conftest.py", &installed);
     let report = mutate(&sandbox, "src/shop/tax.py", LineSet::All, MutationBudget::full(1));
-    assert_eq!(report.survivors().count(), 0, "{:?}", fates(&report));
-    assert!(report.killed() >= 5, "{:?}", fates(&report));
+    assert_eq!(report.survivors().count(), 0, "{:?}", outcomes(&report));
+    assert!(report.killed() >= 5, "{:?}", outcomes(&report));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_mutant_that_crashes_the_process_is_killed() {
         MutationBudget::full(1),
     );
     let exits = "5 `>` became `<=`: killed by ?".to_owned();
-    assert!(fates(&report).contains(&exits), "{:?}", fates(&report));
+    assert!(outcomes(&report).contains(&exits), "{:?}", outcomes(&report));
 }
 
 #[test]
@@ -215,12 +215,12 @@ fn node(framework: &str, file: &str, test: &str) {
     let lines: LineSet = [u32::try_from(line).unwrap()].into_iter().collect();
     let report = mutate(&sandbox, file, lines, MutationBudget::full(1));
     assert_eq!(report.notes, []);
-    assert!(report.killed() > 0, "{:?}", fates(&report));
+    assert!(report.killed() > 0, "{:?}", outcomes(&report));
     let killer = format!("killed by {test}::");
     assert!(
-        fates(&report).iter().any(|fate| fate.contains(&killer)),
+        outcomes(&report).iter().any(|outcome| outcome.contains(&killer)),
         "{:?}",
-        fates(&report)
+        outcomes(&report)
     );
     // No test can kill a mutant of a file that no test loads.
     let unused: PathBuf = PathBuf::from(file)
@@ -231,5 +231,5 @@ fn node(framework: &str, file: &str, test: &str) {
         ..MutationBudget::full(1)
     };
     let report = mutate(&sandbox, unused.to_str().unwrap(), LineSet::All, budget);
-    assert_eq!(report.survivors().count(), 1, "{:?}", fates(&report));
+    assert_eq!(report.survivors().count(), 1, "{:?}", outcomes(&report));
 }

@@ -10,9 +10,11 @@ mod places;
 
 pub use places::trust_repository;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::sandbox::spawn_confined_by_landlock;
@@ -121,6 +123,28 @@ pub fn git_command(folder: &Path, args: &[&str]) -> Command {
 pub fn git_output(mut command: Command) -> io::Result<Output> {
     command.stdout(Stdio::piped());
     run_detached(command)
+}
+
+/// The output of a git that reads; `None` if it fails.
+pub fn git_bytes(folder: &Path, args: &[&str]) -> io::Result<Option<Vec<u8>>> {
+    let mut command = git_command(folder, args);
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    let output = git_output(command)?;
+    Ok(output.status.success().then_some(output.stdout))
+}
+
+/// The output of a git that reads, as text without space around it; `None` if it fails.
+pub fn git_text(folder: &Path, args: &[&str]) -> io::Result<Option<String>> {
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+    Ok(git_bytes(folder, args)?.map(text))
+}
+
+/// The names that git writes with `-z`: between zero bytes, so that they may contain any character.
+pub fn git_names(output: &[u8]) -> impl Iterator<Item = PathBuf> {
+    output
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
 }
 
 /// Like [`git_output`], with the output in a file, which may be where git itself must not write.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -21,6 +21,7 @@ use super::known_confinements::KnownConfinements;
 use super::packet::{Packet, Received, receive};
 use super::wire::{Answer, ProgramSpec, Request, VERSION, decode, encode};
 use super::{Containment, GuardianCommand, NO_PID_NAMESPACE};
+use crate::LockAnyway;
 use crate::sandbox::LESS_SUPPORT;
 use crate::{
     GuardianEvent, ProcessError, ProcessId, Spawn, SpawnError, SpawnFailure, end_all_descendants,
@@ -223,7 +224,7 @@ impl Guardian {
     }
 
     fn known_confinements(&self) -> MutexGuard<'_, KnownConfinements> {
-        self.confinements.lock().unwrap_or_else(PoisonError::into_inner)
+        self.confinements.lock_anyway()
     }
 
     fn post(&self, outgoing: Outgoing) -> Result<(), ProcessError> {
@@ -310,10 +311,7 @@ impl Connection {
             }
             Answer::SpawnFailed { errno } => {
                 // The rules may have been lost with the request, so they are sent again.
-                self.confinements
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .forget();
+                self.confinements.lock_anyway().forget();
                 let (program, cwd) = self.programs.remove(&key).unwrap_or_default();
                 let program = program.to_string_lossy().into_owned();
                 let reason = SpawnFailure::new(Errno::from_raw_os_error(errno), cwd.into());

@@ -20,6 +20,7 @@ use rustix::process::Pid;
 
 use super::confined_threads::{ConfinedThreads, ParentThread};
 use super::wire::ProgramSpec;
+use crate::LockAnyway;
 use crate::{WORKER_VARIABLE, process_table};
 
 /// More than one, because loading a program is mostly waiting; more than a few are no faster.
@@ -136,7 +137,7 @@ impl Drop for SpawnThreads {
 
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock_anyway()
     }
 
     /// `None` when the queue is closed.

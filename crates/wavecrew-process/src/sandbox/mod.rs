@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use landlock_rules::Ruleset;
 pub(crate) use programs::spawn_confined_by_landlock;
-pub use programs::{ProgramRules, RULES_VARIABLE, spawn_confined};
+pub use programs::{ProgramRules, RULES_VARIABLE, home, spawn_confined};
 pub(crate) use support::LESS_SUPPORT;
 pub use support::{LandlockAbi, Support};
 pub use user_namespace::{PROBE_ARGUMENT, enter_user_namespace, probe_main};

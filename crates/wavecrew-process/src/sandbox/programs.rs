@@ -144,7 +144,8 @@ fn spawn(command: &mut Command, confinement: Option<Confinement>) -> io::Result<
     })
 }
 
-fn home() -> PathBuf {
+/// The user's home folder, without links; that of root if there is no `HOME`.
+pub fn home() -> PathBuf {
     let home = env::var_os("HOME").filter(|home| !home.is_empty());
     let home = home.map_or_else(|| PathBuf::from("/root"), PathBuf::from);
     home.canonicalize().unwrap_or(home)

@@ -87,14 +87,6 @@ impl CoordinatorLease {
         matches!(self.state, State::Live { revision, .. } if revision != ABSENT)
     }
 
-    pub fn is_interrupted(&self) -> bool {
-        matches!(self.state, State::Interrupted)
-    }
-
-    pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
-    }
-
     pub fn next_tick(&self) -> Option<Moment> {
         match self.state {
             State::Live { until, .. } => Some(until),

@@ -100,10 +100,6 @@ impl HostLease {
         }
     }
 
-    pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
-    }
-
     /// When [`tick`](Self::tick) has something to do.
     pub fn next_tick(&self) -> Option<Moment> {
         match &self.state {

@@ -163,28 +163,13 @@ impl Replica {
                 }
             }
         });
-        let (since, mut told) = (Instant::now(), false);
         let restored = loop {
-            match acquired.recv_timeout(WAITING_TICK) {
-                Ok(Progress::Done(restored)) => {
-                    if told {
-                        let _ = patience(Waiting::Over);
-                    }
-                    break (*restored)?;
-                }
-                Ok(Progress::Holder) => {
+            match wait_with_patience(&acquired, &mut patience)? {
+                Progress::Done(restored) => break (*restored)?,
+                Progress::Holder => {
                     if patience(Waiting::Holder).is_break() {
                         return Err(ReplicaError::GaveUp);
                     }
-                }
-                Err(blocking::RecvTimeoutError::Timeout) => {
-                    told = true;
-                    if patience(Waiting::Away(since.elapsed())).is_break() {
-                        return Err(ReplicaError::GaveUp);
-                    }
-                }
-                Err(blocking::RecvTimeoutError::Disconnected) => {
-                    return Err(ReplicaError::Refused("its thread ended".to_owned()));
                 }
             }
         };
@@ -228,26 +213,37 @@ impl Replica {
     fn call(&mut self, command: Command) -> Result<(), ReplicaError> {
         self.check()?;
         let (reply, answer) = blocking::channel();
-        let since = Instant::now();
-        let mut told = false;
-        let ended = || ReplicaError::Refused("its thread ended".to_owned());
-        self.commands.send((command, reply)).map_err(|_| ended())?;
-        loop {
-            match answer.recv_timeout(WAITING_TICK) {
-                Ok(result) => {
-                    if told {
-                        let _ = (self.patience)(Waiting::Over);
-                    }
-                    return result;
+        self.commands.send((command, reply)).map_err(|_| thread_ended())?;
+        wait_with_patience(&answer, &mut self.patience)?
+    }
+}
+
+fn thread_ended() -> ReplicaError {
+    ReplicaError::Refused("its thread ended".to_owned())
+}
+
+/// Waits for the thread. Calls `patience` for every tick that it takes, and once at the end if there was one.
+fn wait_with_patience<T>(
+    answers: &blocking::Receiver<T>,
+    patience: &mut Patience,
+) -> Result<T, ReplicaError> {
+    let since = Instant::now();
+    let mut announced = false;
+    loop {
+        match answers.recv_timeout(WAITING_TICK) {
+            Ok(answer) => {
+                if announced {
+                    let _ = patience(Waiting::Over);
                 }
-                Err(blocking::RecvTimeoutError::Timeout) => {
-                    told = true;
-                    if (self.patience)(Waiting::Away(since.elapsed())).is_break() {
-                        return Err(ReplicaError::GaveUp);
-                    }
-                }
-                Err(blocking::RecvTimeoutError::Disconnected) => return Err(ended()),
+                return Ok(answer);
             }
+            Err(blocking::RecvTimeoutError::Timeout) => {
+                announced = true;
+                if patience(Waiting::Away(since.elapsed())).is_break() {
+                    return Err(ReplicaError::GaveUp);
+                }
+            }
+            Err(blocking::RecvTimeoutError::Disconnected) => return Err(thread_ended()),
         }
     }
 }

@@ -134,9 +134,9 @@ fn a_run_waits_for_a_server_that_is_down_and_loses_nothing() {
     let Some(mut server) = NatsServer::start() else {
         return;
     };
-    let (told, waits) = mpsc::channel();
+    let (sender, waits) = mpsc::channel();
     let patience: Patience = Box::new(move |waiting| {
-        let _ = told.send(waiting);
+        let _ = sender.send(waiting);
         ControlFlow::Continue(())
     });
     let (mut replica, _) = Replica::acquire(settings(&server, "one"), Expect::Nothing, patience).unwrap();

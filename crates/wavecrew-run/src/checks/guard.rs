@@ -12,6 +12,7 @@ use wavecrew_core::claim::{
 use wavecrew_core::engine::{Assignment, WorkerId};
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::{Access, CheckKind, Role, Workspace};
+use wavecrew_core::view::first_few;
 
 /// How many names a problem lists.
 const LISTED: usize = 8;
@@ -224,14 +225,9 @@ fn changed_project(
         .filter(|path| watch.forbids(path))
         .collect();
     if !files.is_empty() {
-        let shown: Vec<String> = files.iter().take(LISTED).map(|path| quoted_path(path)).collect();
-        let more = match files.len().saturating_sub(LISTED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         let text = format!(
-            "while the task ran, files of the project changed that its role may not change: {}{more}",
-            shown.join(", ")
+            "while the task ran, files of the project changed that its role may not change: {}",
+            first_few(files.iter().map(|path| quoted_path(path)), LISTED)
         );
         problems.push(Problem::new(Rule::Foreign, text));
     }

@@ -88,8 +88,9 @@ impl Driver<'_> {
 
     /// The commit that a task's work began with.
     fn started_from(&self, worker: WorkerId, task: TaskIx) -> Option<&str> {
-        let tree = self.engine.ledger().task(task).open_worktree();
-        tree.map(|tree| tree.base.as_str())
+        let worktree = self.engine.ledger().task(task).open_worktree();
+        worktree
+            .map(|worktree| worktree.base.as_str())
             .or_else(|| self.head_at_start(worker))
     }
 

@@ -93,10 +93,17 @@ impl Driver<'_> {
         };
         match ledger.task(task).open_worktree() {
             // A confined worker can empty its worktree, but not remove the folder itself.
-            Some(tree)
-                if !path.is_dir() || !self.session.dir.path().join(&tree.folder).join(".git").exists() =>
+            Some(worktree)
+                if !path.is_dir()
+                    || !self
+                        .session
+                        .dir
+                        .path()
+                        .join(&worktree.folder)
+                        .join(".git")
+                        .exists() =>
             {
-                let branch = tree.branch.clone();
+                let branch = worktree.branch.clone();
                 Err(WorktreeError::Gone { path, branch }.to_string())
             }
             Some(_) | None => Ok(path),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use wavecrew_core::engine::{CheckOutcome, WorkerId};
 use wavecrew_core::event::Verdict;
 use wavecrew_core::id::TaskIx;
+use wavecrew_core::worker_variables;
 use wavecrew_session::atomic;
 
 /// Longer values are passed in files: the system allows at most 128 KiB per variable.
@@ -48,7 +49,7 @@ impl Driver<'_> {
             Ok((format!("{name}_PATH").into(), path.into()))
         };
         let mut env = vec![
-            variable("WAVECREW_TASK", id)?,
+            variable(worker_variables::TASK, id)?,
             variable("WAVECREW_ROW", plan.cell(task, "row"))?,
             variable("WAVECREW_RESULT", result.map_or("", |(_, value)| value))?,
         ];

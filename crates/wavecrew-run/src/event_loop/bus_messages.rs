@@ -2,6 +2,7 @@
 
 use crate::event_loop::Driver;
 use wavecrew_core::event::{Event, Policy, PolicyOutcome, Status};
+use wavecrew_core::view::count;
 use wavecrew_session::Message;
 use wavecrew_session::bus::COORDINATOR;
 
@@ -15,7 +16,7 @@ impl Driver<'_> {
             }
             Event::WaveStarted { wave } => {
                 let tasks = self.engine.ledger().plan().wave_tasks(*wave).len();
-                ("task_unblocked", format!("wave {wave}: {tasks} tasks"))
+                ("task_unblocked", format!("wave {wave}: {}", count(tasks, "task")))
             }
             Event::Finished { task, result, .. } if result.status == Status::Failed => {
                 ("error", format!("{task} failed: {}", result.error))

@@ -110,7 +110,7 @@ impl Driver<'_> {
                 ("cancel", _) => Some(Input::Stop(StopKind::Cancel)),
                 ("cancel task", Some(task)) => Some(Input::CancelTask(task)),
                 ("retry task", Some(task)) => Some(Input::RetryTask(task)),
-                ("message", Some(task)) => text.map(|text| Input::Tell { task, text }),
+                ("message", Some(task)) => text.map(|text| Input::SendMessage { task, text }),
                 _ => None,
             });
         }

@@ -159,7 +159,8 @@ pub enum End {
         error: String,
     },
     /// It got a message during the turn and continued in the next one.
-    WentOn,
+    #[serde(rename = "went_on")]
+    Continued,
     /// It could not be started, for this reason.
     NotStarted(String),
 }

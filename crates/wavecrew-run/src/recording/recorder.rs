@@ -142,7 +142,7 @@ impl Recorder {
         match self.turns.insert(start.worker, open) {
             Some(mut before) if before.turn.turn != start.turn => {
                 if !before.sent_back {
-                    before.turn.end = End::WentOn;
+                    before.turn.end = End::Continued;
                 }
                 self.write(before)
             }

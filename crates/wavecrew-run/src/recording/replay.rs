@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wavecrew_agents::map_text;
 use wavecrew_core::event::StopReason;
+use wavecrew_core::worker_variables;
 use wavecrew_session::{Discovery, atomic};
 
 /// The exit code if a turn cannot be replayed.
@@ -44,29 +45,29 @@ fn replay(args: &[String]) -> Result<End, String> {
     let offset: u64 = offset.parse().map_err(|_| usage())?;
     let attempt: u32 = attempt.parse().map_err(|_| usage())?;
     let variable = |name: &str| env::var(name).unwrap_or_default();
-    let number: u32 = variable("WAVECREW_TURN").parse().map_err(|_| usage())?;
+    let number: u32 = variable(worker_variables::TURN).parse().map_err(|_| usage())?;
     let who = Identity::from_env().map_err(|error| error.to_string())?;
     let project = env::current_dir().map_err(|error| format!("there is no project folder: {error}"))?;
     let placeholders = Placeholders::new(
         who.session.path(),
         &project,
         who.session.id(),
-        &variable("WAVECREW_TOKEN"),
+        &variable(worker_variables::TOKEN),
     );
     let commands = WorkerCommands::open(who).map_err(|error| error.to_string())?;
     let worker = ReplayWorker {
         project,
         placeholders,
         commands,
-        result_file: variable("WAVECREW_RESULT_FILE").into(),
-        usage_file: env::var_os("WAVECREW_USAGE_FILE").map(PathBuf::from),
+        result_file: variable(worker_variables::RESULT_FILE).into(),
+        usage_file: env::var_os(worker_variables::USAGE_FILE).map(PathBuf::from),
     };
     for number in number.. {
         let task = &worker.commands.who.task;
         let turn = read_turn(Path::new(path), offset, attempt, (task, number))?;
         worker.replay_turn(&turn, mode)?;
         // The message that continued the turn is not sent again.
-        if turn.end != End::WentOn {
+        if turn.end != End::Continued {
             return Ok(turn.end);
         }
     }
@@ -108,7 +109,7 @@ impl ReplayWorker {
         match mode {
             ReplayMode::Print => {
                 print(&turn.output, placeholders).map_err(output_error)?;
-                if turn.end == End::WentOn {
+                if turn.end == End::Continued {
                     // It was interrupted, perhaps in the middle of a line.
                     print(&[OutputLine::Out("\n".to_owned())], placeholders).map_err(output_error)?;
                 }
@@ -280,7 +281,7 @@ fn exit_like(end: &End) -> ExitCode {
             }
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
-        End::Stopped { .. } | End::WentOn | End::NotStarted(_) => ExitCode::SUCCESS,
+        End::Stopped { .. } | End::Continued | End::NotStarted(_) => ExitCode::SUCCESS,
     }
 }
 

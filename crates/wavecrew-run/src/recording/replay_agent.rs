@@ -93,13 +93,13 @@ impl Agent for RecordedAttempt {
     fn recorded_end(&self, turn: u32) -> Option<RecordedEnd> {
         let from = self.turns.iter().skip_while(|entry| entry.turn != turn);
         // One process replays a turn and those that it continued in.
-        let last = from.map(|entry| &entry.end).find(|end| **end != End::WentOn);
+        let last = from.map(|entry| &entry.end).find(|end| **end != End::Continued);
         Some(match last {
             Some(End::Stopped { stop, error }) => RecordedEnd::Stopped {
                 stop: *stop,
                 error: error.clone(),
             },
-            Some(End::Exit(_) | End::Signal(_) | End::WentOn | End::NotStarted(_)) | None => {
+            Some(End::Exit(_) | End::Signal(_) | End::Continued | End::NotStarted(_)) | None => {
                 RecordedEnd::Ended
             }
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use wavecrew_process::{git_command, git_output};
+use wavecrew_process::{git_bytes, git_names};
 use wavecrew_session::paths::{self, SessionPaths, WORKFLOW_FOLDER, is_work_folder};
 
 /// Further files of a folder are ignored.
@@ -144,14 +144,10 @@ fn version(path: &Path) -> Option<FileVersion> {
 /// Tracked files and new files that are not ignored; `None` without a repository.
 fn git_files(project: &Path) -> Option<Vec<String>> {
     let words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let listed = git_output(git_command(project, &words)).ok()?;
-    if !listed.status.success() {
-        return None;
-    }
-    let names = listed.stdout.split(|byte| *byte == 0);
-    let text = names.filter_map(|name| std::str::from_utf8(name).ok());
-    let ours = text.filter(|name| !name.is_empty() && !name.split('/').any(|part| SKIPPED.contains(&part)));
-    Some(ours.take(MAX_FILES).map(str::to_owned).collect())
+    let listed = git_bytes(project, &words).ok()??;
+    let text = git_names(&listed).filter_map(|name| name.into_os_string().into_string().ok());
+    let ours = text.filter(|name| !name.split('/').any(|part| SKIPPED.contains(&part)));
+    Some(ours.take(MAX_FILES).collect())
 }
 
 fn walk(folder: &Path, prefix: &str, skip: &dyn Fn(&str) -> bool, files: &mut Vec<String>) {

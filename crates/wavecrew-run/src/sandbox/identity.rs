@@ -8,11 +8,11 @@ use std::time::SystemTime;
 use wavecrew_process::sandbox::Confinement;
 
 /// A file or folder, told apart from a later one that got its number. `None`: there was none.
-type Place = Option<(u64, u64, SystemTime)>;
+type FileIdentity = Option<(u64, u64, SystemTime)>;
 
 /// What the places of a confinement were at one moment.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Identity(Vec<Place>);
+pub(super) struct Identity(Vec<FileIdentity>);
 
 impl Identity {
     /// `None` if the file system does not tell a file from a later one.
@@ -31,7 +31,7 @@ impl Identity {
     }
 }
 
-fn place(path: &Path) -> Option<Place> {
+fn place(path: &Path) -> Option<FileIdentity> {
     use std::os::unix::fs::MetadataExt;
     let Ok(found) = fs::metadata(path) else {
         return Some(None);

@@ -43,11 +43,6 @@ pub(super) fn state_folders(home: &Path, cli: &dyn AgentCli) -> Vec<PathBuf> {
     folders.collect()
 }
 
-pub(super) fn home() -> PathBuf {
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-    real(&home)
-}
-
 /// The folder of the repository that a folder is in.
 pub(super) fn git_folder(folder: &Path) -> Option<PathBuf> {
     let above = folder.ancestors().map(|folder| folder.join(".git"));

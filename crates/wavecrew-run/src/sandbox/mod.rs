@@ -22,7 +22,7 @@ use crate::place::WorkerFacts;
 use crate::worker::files::create_private_folder;
 use crate::worker::output::Output;
 use identity::Identity;
-use machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
+use machine::{agent_cli, create_state_folders, git_folder, git_link, state_folders};
 use policy::{WorkerPlaces, Workspace, write_rules};
 use std::collections::HashMap;
 use std::fs;
@@ -36,7 +36,7 @@ use wavecrew_agents::cli::{self, AgentCli};
 use wavecrew_core::event::Refusal;
 use wavecrew_core::team::Access;
 use wavecrew_process::sandbox::places::{all_but, credentials, entries, services};
-use wavecrew_process::sandbox::{Confinement, Network, ProgramRules, Support};
+use wavecrew_process::sandbox::{Confinement, Network, ProgramRules, Support, home};
 use wavecrew_session::worker_file::{open_own, remove_any};
 use wavecrew_session::{ProjectPaths, SessionDir};
 

@@ -62,11 +62,11 @@ impl RefusalLines {
         let text = String::from_utf8_lossy(bytes)
             .replace("\\n", "\n")
             .replace("\\\"", "\"");
-        let told = text
+        let lines = text
             .lines()
             .filter(|line| PHRASES.iter().any(|phrase| contains(line, phrase)));
         let room = LINES.saturating_sub(self.lines.len());
-        let kept = told.take(room).map(|line| {
+        let kept = lines.take(room).map(|line| {
             let end = line.floor_char_boundary(LINE_BYTES);
             line[..end].to_owned()
         });
@@ -116,8 +116,8 @@ fn named_paths(line: &str, folder: &Path, home: &Path) -> Vec<PathBuf> {
     names.retain(|name| name.contains('/') || folder.join(name).exists());
     if names.is_empty() {
         let lower = line.to_ascii_lowercase();
-        let said = PHRASES.iter().filter_map(|phrase| lower.find(phrase)).min();
-        let (before, after) = line.split_at(said.unwrap_or(line.len()));
+        let phrase = PHRASES.iter().filter_map(|phrase| lower.find(phrase)).min();
+        let (before, after) = line.split_at(phrase.unwrap_or(line.len()));
         let ends_word = |c: char| c.is_whitespace() || "'\"`,;()[]{}<>=".contains(c);
         let is_path = |word: &&str| word.contains('/');
         let nearest = before.split(ends_word).rfind(is_path);

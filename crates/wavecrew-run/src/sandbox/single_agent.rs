@@ -1,7 +1,7 @@
 //! The confinement of an agent without a session, for a conversation of an MCP client. It works in the
 //! project or in a worktree, with access to the source.
 
-use super::machine::{agent_cli, create_state_folders, git_folder, git_link, home, state_folders};
+use super::machine::{agent_cli, create_state_folders, git_folder, git_link, state_folders};
 use super::policy::{WorkerPlaces, write_rules};
 use super::summary::refusal;
 use super::{SandboxMode, SandboxSettings, Workspace, denied, protected_but_allowed, real};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wavecrew_core::team::Access;
 use wavecrew_process::sandbox::places::{all_but, entries, services};
-use wavecrew_process::sandbox::{Confinement, Support};
+use wavecrew_process::sandbox::{Confinement, Support, home};
 use wavecrew_session::ProjectPaths;
 
 /// Confines agents without a session.

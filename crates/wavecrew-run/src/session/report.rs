@@ -11,7 +11,7 @@ use wavecrew_core::engine::{Ledger, WorktreeState};
 use wavecrew_core::event::{Status, Verdict};
 use wavecrew_core::sanitise::sanitise;
 use wavecrew_core::team::{Content, Expansion, Team};
-use wavecrew_core::view::{one_line, spending_table};
+use wavecrew_core::view::{one_line, short_commit, spending_table};
 use wavecrew_session::{SessionDir, SessionPaths};
 
 /// The kind of discovery that has a section of its own.
@@ -103,14 +103,14 @@ fn defects(dir: &SessionDir, ledger: &Ledger) -> String {
 fn commits(ledger: &Ledger) -> String {
     let plan = ledger.plan();
     let rows = plan.tasks().filter_map(|task| {
-        let tree = ledger.task(task).worktree.as_deref()?;
-        let commit = match &tree.state {
+        let worktree = ledger.task(task).worktree.as_deref()?;
+        let commit = match &worktree.state {
             WorktreeState::Merged { commit: Some(commit) } => {
-                format!("`{}`", commit.chars().take(10).collect::<String>())
+                format!("`{}`", short_commit(commit))
             }
             WorktreeState::Merged { commit: None } => "nothing to merge".to_owned(),
             WorktreeState::Open | WorktreeState::Refused => {
-                format!("not merged, on branch `{}`", tree.worktree.branch)
+                format!("not merged, on branch `{}`", worktree.worktree.branch)
             }
         };
         Some(format!("| {} | {commit} |\n", plan.id(task)))

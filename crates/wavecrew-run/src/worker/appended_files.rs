@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use wavecrew_agents::Redactor;
-use wavecrew_session::worker_file::{Found, open_change};
+use wavecrew_session::worker_file::{WorkerFile, open_change};
 use wavecrew_session::{SessionDir, WisdomFile};
 
 /// Bytes that are read at once. A longer line is cleaned in pieces.
@@ -37,7 +37,7 @@ impl AppendedFiles {
             }
             // A file that cannot be opened or written is not shown raw either, because readers clean the text
             // again.
-            if let Some(file) = open_change(path).ok().and_then(Found::regular) {
+            if let Some(file) = open_change(path).ok().and_then(WorkerFile::regular) {
                 *clean = clean_file(&file, *clean, redactor).unwrap_or(*clean);
             }
         }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use wavecrew_core::engine::MAX_REPORT_BYTES;
-use wavecrew_session::worker_file::{Found, create, read_limited, remove_any};
+use wavecrew_session::worker_file::{WorkerFile, create, read_limited, remove_any};
 use wavecrew_session::{IoContext, SessionError};
 
 /// Writes files that only the user can read: some contain the worker's token.
@@ -51,9 +51,9 @@ pub fn write_prompt(path: &Path, message: &str) -> Result<OwnedFd, SessionError>
 pub(super) fn read_result_file(path: &Path) -> Result<Option<String>, SessionError> {
     // One byte more than allowed, so that a report that is too long is recognised.
     let found = match read_limited(path, MAX_REPORT_BYTES as u64 + 1) {
-        Ok(Found::Regular((bytes, _))) => Some(bytes),
-        Ok(Found::Nothing) => return Ok(None),
-        Ok(Found::Foreign) => None,
+        Ok(WorkerFile::Regular((bytes, _))) => Some(bytes),
+        Ok(WorkerFile::Nothing) => return Ok(None),
+        Ok(WorkerFile::Foreign) => None,
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO) => {
                 return Err(error).context("read", path);

@@ -11,7 +11,7 @@ use wavecrew_core::engine::{Assignment, Ledger};
 use wavecrew_core::event::{Rework, Verdict};
 use wavecrew_core::prompt::{Briefing, Revision, first_message};
 use wavecrew_core::team::{Team, Workspace};
-use wavecrew_session::worker_file::{Found, read_limited};
+use wavecrew_session::worker_file::{WorkerFile, read_limited};
 use wavecrew_session::{SessionDir, WisdomFile};
 
 /// Newest entries of the board that fit into a first message.
@@ -121,7 +121,7 @@ impl Driver<'_> {
         };
         let path = self.session.dir.path().join(brief);
         let found = read_limited(&path, 2 * BRIEF_BYTES as u64).ok();
-        let text = found.and_then(Found::regular).unwrap_or_default().0;
+        let text = found.and_then(WorkerFile::regular).unwrap_or_default().0;
         let text = self.redactor.text(&String::from_utf8_lossy(&text));
         text[..text.floor_char_boundary(BRIEF_BYTES)].to_owned()
     }

@@ -215,7 +215,7 @@ impl Output {
     }
 
     fn log(&self, held: &mut Vec<u8>, chunk: &[u8]) {
-        let whole = self.redactor.settled(chunk);
+        let whole = self.redactor.complete_until(chunk);
         if held.is_empty() {
             self.write_log(&chunk[..whole]);
         } else {
@@ -227,7 +227,7 @@ impl Output {
             }
         }
         held.extend_from_slice(&chunk[whole..]);
-        if self.redactor.settled(held) == held.len() {
+        if self.redactor.complete_until(held) == held.len() {
             self.write_log(held);
             held.clear();
         }

@@ -14,6 +14,7 @@ use wavecrew_agents::ResumeBy;
 use wavecrew_agents::launch::{McpServer, Request, Stdin};
 use wavecrew_core::engine::{Assignment, Input, OutputMode, SpawnError, WorkerId};
 use wavecrew_core::team::{Access, Workspace};
+use wavecrew_core::worker_variables;
 use wavecrew_process::sandbox::Confinement;
 
 /// How long an agent whose turn is interrupted may take to save its conversation.
@@ -95,7 +96,7 @@ impl Driver<'_> {
             .saturating_sub(state.started.elapsed());
         let deadline = SystemTime::now().checked_add(left);
         let deadline = deadline.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        env.extend(deadline.map(|at| variable("WAVECREW_DEADLINE", at.as_secs().to_string())));
+        env.extend(deadline.map(|at| variable(worker_variables::DEADLINE, at.as_secs().to_string())));
         // A program that is not a known agent does not use tools.
         let offered = self.context.worker_tools.as_ref();
         let offered = offered.filter(|_| state.output.mode() == OutputMode::Streaming);
@@ -225,17 +226,17 @@ impl Worker {
             prompt_file
         };
         let mut env = vec![
-            variable("WAVECREW_PROMPT_FILE", prompt_file),
-            variable("WAVECREW_SESSION_DIR", session_dir),
-            variable("WAVECREW_RESULT_FILE", &self.files.result),
-            variable("WAVECREW_TASK", id),
-            variable("WAVECREW_ROLE", role),
-            variable("WAVECREW_ATTEMPT", attempt.to_string()),
-            variable("WAVECREW_TURN", turn.to_string()),
-            variable("WAVECREW_TOKEN", self.token.as_str()),
+            variable(worker_variables::PROMPT_FILE, prompt_file),
+            variable(worker_variables::SESSION_DIR, session_dir),
+            variable(worker_variables::RESULT_FILE, &self.files.result),
+            variable(worker_variables::TASK, id),
+            variable(worker_variables::ROLE, role),
+            variable(worker_variables::ATTEMPT, attempt.to_string()),
+            variable(worker_variables::TURN, turn.to_string()),
+            variable(worker_variables::TOKEN, self.token.as_str()),
         ];
         if self.output.mode() == OutputMode::Silent {
-            env.push(variable("WAVECREW_USAGE_FILE", &self.files.usage));
+            env.push(variable(worker_variables::USAGE_FILE, &self.files.usage));
         }
         env
     }

@@ -3,6 +3,7 @@
 use super::Refused;
 use std::env;
 use std::path::Path;
+use wavecrew_core::worker_variables;
 use wavecrew_session::{SessionDir, Token};
 
 #[derive(Debug)]
@@ -24,9 +25,13 @@ impl Identity {
 
     /// Whether this process was started by a run for one of its workers.
     pub fn is_given() -> bool {
-        ["WAVECREW_SESSION_DIR", "WAVECREW_TASK", "WAVECREW_TOKEN"]
-            .iter()
-            .all(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+        [
+            worker_variables::SESSION_DIR,
+            worker_variables::TASK,
+            worker_variables::TOKEN,
+        ]
+        .iter()
+        .all(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
     }
 
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Refused> {
@@ -38,14 +43,14 @@ impl Identity {
                 )
             })
         };
-        let folder = given("WAVECREW_SESSION_DIR")?;
+        let folder = given(worker_variables::SESSION_DIR)?;
         let session = SessionDir::at(Path::new(&folder)).map_err(|error| {
             Refused::request(
                 format!("$WAVECREW_SESSION_DIR does not lead to a session: {error}"),
                 AS_SET,
             )
         })?;
-        let attempt = given("WAVECREW_ATTEMPT")?;
+        let attempt = given(worker_variables::ATTEMPT)?;
         let attempt = attempt.parse().map_err(|_| {
             Refused::request(
                 format!("$WAVECREW_ATTEMPT is `{attempt}`, which is not a number"),
@@ -54,10 +59,12 @@ impl Identity {
         })?;
         Ok(Self {
             session,
-            task: given("WAVECREW_TASK")?,
+            task: given(worker_variables::TASK)?,
             attempt,
-            role: variable("WAVECREW_ROLE").unwrap_or_default(),
-            token: given("WAVECREW_TOKEN").ok().map(|text| Token::from_text(&text)),
+            role: variable(worker_variables::ROLE).unwrap_or_default(),
+            token: given(worker_variables::TOKEN)
+                .ok()
+                .map(|text| Token::from_text(&text)),
         })
     }
 

@@ -14,7 +14,7 @@ pub use messages::STATE_UPDATE;
 pub use relay::{Relay, RelayCall, RelayReply, RelayRequest};
 
 use serde_json::{Map, Value};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 use wavecrew_agents::Redactor;
 use wavecrew_core::engine::ReportReader;
 use wavecrew_core::team::Team;
@@ -109,8 +109,7 @@ fn job_of_report(body: &str) -> Option<String> {
 }
 
 pub(crate) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)).to_string()
+    Timestamp::from(SystemTime::now()).to_string()
 }
 
 #[cfg(test)]

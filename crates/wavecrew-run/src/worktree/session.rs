@@ -49,8 +49,8 @@ impl SessionWorktrees {
         task: &str,
         known: Option<&WorktreeRecord>,
     ) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
-        if let Some(tree) = known {
-            return self.resume(tree);
+        if let Some(record) = known {
+            return self.resume(record);
         }
         let git = Git::at(&self.project);
         let from = self.head()?;
@@ -68,53 +68,53 @@ impl SessionWorktrees {
             if is_old && !existing.remove_if_merged(&from)? {
                 continue;
             }
-            let tree = Worktree::open_at(&self.project, &existing.path, &branch, &from)?;
-            let base = tree.base.clone();
-            return Ok((tree, WorktreeRecord { branch, folder, base }));
+            let worktree = Worktree::open_at(&self.project, &existing.path, &branch, &from)?;
+            let base = worktree.base.clone();
+            return Ok((worktree, WorktreeRecord { branch, folder, base }));
         }
         Err(WorktreeError::InTheWay {
             path: SessionPaths::at(&self.dir).worktree(task),
         })
     }
 
-    fn resume(&self, tree: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
-        let path = self.dir.join(&tree.folder);
-        Worktree::open_at(&self.project, &path, &tree.branch, &tree.base)?;
-        let worktree = self.existing(tree);
+    fn resume(&self, record: &WorktreeRecord) -> Result<(Worktree, WorktreeRecord), WorktreeError> {
+        let path = self.dir.join(&record.folder);
+        Worktree::open_at(&self.project, &path, &record.branch, &record.base)?;
+        let worktree = self.existing(record);
         worktree.remove_stale_lock()?;
-        Ok((worktree, tree.clone()))
+        Ok((worktree, record.clone()))
     }
 
-    fn existing(&self, tree: &WorktreeRecord) -> Worktree {
+    fn existing(&self, record: &WorktreeRecord) -> Worktree {
         Worktree::existing(
             &self.project,
-            &self.dir.join(&tree.folder),
-            &tree.branch,
-            &tree.base,
+            &self.dir.join(&record.folder),
+            &record.branch,
+            &record.base,
         )
     }
 
     /// Commits what is uncommitted in a worktree and merges its branch.
-    pub fn merge(&self, task: &str, tree: &WorktreeRecord, message: &str) -> Result<Merged, WorktreeError> {
+    pub fn merge(&self, task: &str, record: &WorktreeRecord, message: &str) -> Result<Merged, WorktreeError> {
         let merge_message = format!("Merge {task} of {}", self.session);
         merge_worktree(
             &self.project,
             &self.session,
             &self.dir,
-            &self.existing(tree),
+            &self.existing(record),
             message,
             &merge_message,
         )
     }
 
     /// Removes a worktree if all its work is merged; returns whether it did.
-    pub fn remove_if_merged(&self, tree: &WorktreeRecord) -> Result<bool, WorktreeError> {
-        self.existing(tree).remove_if_merged(&self.head()?)
+    pub fn remove_if_merged(&self, record: &WorktreeRecord) -> Result<bool, WorktreeError> {
+        self.existing(record).remove_if_merged(&self.head()?)
     }
 
     /// Whether the worktree is on disk.
-    pub fn exists(&self, tree: &WorktreeRecord) -> bool {
-        self.dir.join(&tree.folder).exists()
+    pub fn exists(&self, record: &WorktreeRecord) -> bool {
+        self.dir.join(&record.folder).exists()
     }
 
     /// The commit with everything that is merged so far.

@@ -18,7 +18,7 @@ use wavecrew_core::team::{DEFAULT_COMMIT, Workspace};
 /// The work of one task that is to be merged.
 struct TaskMerge {
     task: String,
-    tree: WorktreeRecord,
+    worktree: WorktreeRecord,
     message: String,
 }
 
@@ -41,8 +41,13 @@ impl Driver<'_> {
         let merges: Vec<TaskMerge> = tasks.iter().filter_map(|&task| self.task_merge(task)).collect();
         let (worktrees, outcomes) = (session_worktrees(&self.session), self.merges.clone());
         let merging = std::thread::spawn(move || {
-            for TaskMerge { task, tree, message } in merges {
-                let outcome = match worktrees.merge(&task, &tree, &message) {
+            for TaskMerge {
+                task,
+                worktree,
+                message,
+            } in merges
+            {
+                let outcome = match worktrees.merge(&task, &worktree, &message) {
                     Ok(Merged::Nothing) => MergeOutcome::Nothing,
                     Ok(Merged::Commit { commit, .. }) => MergeOutcome::Merged { commit },
                     Err(error) => MergeOutcome::Refused(error.to_string()),
@@ -68,7 +73,7 @@ impl Driver<'_> {
 
     fn task_merge(&self, task: TaskIx) -> Option<TaskMerge> {
         let ledger = self.engine.ledger();
-        let (plan, tree) = (ledger.plan(), ledger.task(task).open_worktree()?.clone());
+        let (plan, worktree) = (ledger.plan(), ledger.task(task).open_worktree()?.clone());
         let role = ledger.team.role(plan.role(task));
         let template = role.map_or(DEFAULT_COMMIT, |role| &role.commit);
         let planned = planned_title(self.session.dir.path(), &ledger.team, plan, task);
@@ -78,7 +83,7 @@ impl Driver<'_> {
         });
         Some(TaskMerge {
             task: plan.id(task).to_owned(),
-            tree,
+            worktree,
             message,
         })
     }
@@ -97,8 +102,8 @@ pub(crate) fn merged_beside_checkout(session: &OpenSession) -> Option<String> {
 /// Whether the work of any task is merged.
 pub(crate) fn any_merged(ledger: &Ledger) -> bool {
     ledger.plan().tasks().any(|task| {
-        let tree = ledger.task(task).worktree.as_deref();
-        tree.is_some_and(|tree| matches!(tree.state, WorktreeState::Merged { .. }))
+        let worktree = ledger.task(task).worktree.as_deref();
+        worktree.is_some_and(|worktree| matches!(worktree.state, WorktreeState::Merged { .. }))
     })
 }
 
@@ -135,26 +140,26 @@ pub(crate) fn remove_all_merged(worktrees: &SessionWorktrees, ledger: &Ledger) -
 fn remove_if_merged(worktrees: &SessionWorktrees, ledger: &Ledger, task: TaskIx) -> Option<String> {
     let (id, state) = (ledger.plan().id(task), ledger.task(task));
     let TaskWorktree {
-        worktree: tree,
+        worktree,
         state: merged,
     } = state.worktree.as_deref()?;
-    if state.progress != TaskProgress::Done || !worktrees.exists(tree) {
+    if state.progress != TaskProgress::Done || !worktrees.exists(worktree) {
         return None;
     }
-    match (worktrees.remove_if_merged(tree), merged) {
+    match (worktrees.remove_if_merged(worktree), merged) {
         (Ok(true), _) => None,
         (Ok(false), WorktreeState::Merged { .. }) => {
-            Some(kept(id, tree, "it has changes from after the merge"))
+            Some(kept(id, worktree, "it has changes from after the merge"))
         }
         (Ok(false), WorktreeState::Open | WorktreeState::Refused) => {
-            Some(kept(id, tree, "its work is not merged"))
+            Some(kept(id, worktree, "its work is not merged"))
         }
         (Err(error), _) => Some(format!("The worktree of {id} is kept: {error}")),
     }
 }
 
-fn kept(id: &str, tree: &WorktreeRecord, why: &str) -> String {
-    let WorktreeRecord { folder, branch, .. } = tree;
+fn kept(id: &str, worktree: &WorktreeRecord, why: &str) -> String {
+    let WorktreeRecord { folder, branch, .. } = worktree;
     format!("The worktree of {id} is kept, because {why}: {folder} in the session folder, branch {branch}")
 }
 

@@ -77,8 +77,11 @@ fn calls_mcp(cli: &'static dyn AgentCli) {
         env: vec![("PROBE_SECRET".into(), "s3cret".into())],
     };
     let tool = match cli.name() {
-        "codex" => "mcp__wavecrew::report".to_owned(),
-        _ => cli.mcp_tool("wavecrew", "report"),
+        "codex" => "mcp__wavecrew::report",
+        "gemini" => "mcp_wavecrew_report",
+        "goose" => "wavecrew__report",
+        "opencode" => "wavecrew_report",
+        _ => "mcp__wavecrew__report",
     };
     let prompt = format!("@@tool {tool} {{\"status\":\"done\"}}\n@@final reported");
     for access in [Access::Source, Access::ReadOnly] {

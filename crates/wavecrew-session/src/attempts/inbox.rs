@@ -1,8 +1,8 @@
 //! The folders of open attempts, each written by one worker: reads reports from them, and moves them to where
 //! no worker can write.
 
-use super::{Attempts, MAX_REPORT, open_if_there, parse_numbered, read_all, slots};
-use crate::atomic::{self, sync_folder};
+use super::{Attempts, MAX_REPORT, open_if_there};
+use crate::atomic::{self, read_all, sync_folder};
 use crate::error::{IoContext, SessionError};
 use crate::worker_file::read_limited;
 use std::fs::{self, File};
@@ -13,17 +13,9 @@ use std::time::SystemTime;
 
 impl Attempts {
     /// Collects the reports of attempts that another coordinator opened.
-    pub(super) fn bring_over(&self) -> Result<(), SessionError> {
-        for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
-            let path = self.paths.token_file(number);
-            let Some(mut file) = open_if_there(&path)? else {
-                continue;
-            };
-            let holder = slots::read_record(&mut file, &path)?;
-            if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
-            {
-                let _ = self.take_from(Some(number), task, attempt)?;
-            }
+    pub(super) fn collect_foreign_reports(&self) -> Result<(), SessionError> {
+        for (number, task, attempt) in self.open_attempts()? {
+            let _ = self.take_from(Some(number), &task, attempt)?;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use slots::{Number, Slots};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -117,8 +117,8 @@ pub fn submit(
     };
     let report = attempts.paths.submitted_report(number, task, attempt);
     for name in [&attempts.paths.report_file(task, attempt), &report] {
-        if let Some(taken) = taken(name)? {
-            return refused(taken);
+        if let Some(refusal) = refusal_for_existing(name)? {
+            return refused(refusal);
         }
     }
     let draft = atomic::temp_with(&report, json, 0o600)?;
@@ -134,7 +134,7 @@ pub fn submit(
     match fs::hard_link(draft.path(), &report) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            return refused(taken(&report)?.unwrap_or(ReportRefusal::NotOpen));
+            return refused(refusal_for_existing(&report)?.unwrap_or(ReportRefusal::NotOpen));
         }
         Err(error) => return Err(error).context("hand in", &report),
     }
@@ -222,7 +222,7 @@ impl Attempts {
     /// opens attempts.
     fn unclaimed_reports(&mut self) -> Result<&BTreeSet<String>, SessionError> {
         if self.unclaimed_reports.is_none() {
-            self.bring_over()?;
+            self.collect_foreign_reports()?;
             let mut reports = BTreeSet::new();
             for name in self.names()? {
                 if slots::parse_name(&name).is_some() || name.starts_with(INBOX) {
@@ -277,7 +277,13 @@ impl Attempts {
     }
 
     /// A rejected report and the reason, by its number from 1.
-    pub fn rejected(&self, task: &str, attempt: u32, number: u32) -> Result<(Vec<u8>, String), SessionError> {
+    #[cfg(test)]
+    pub(crate) fn rejected(
+        &self,
+        task: &str,
+        attempt: u32,
+        number: u32,
+    ) -> Result<(Vec<u8>, String), SessionError> {
         let path = self.paths.rejected_report(task, attempt, number);
         let report = fs::read(&path).context("read", &path)?;
         let reason = reason_path(&path);
@@ -348,19 +354,26 @@ impl Attempts {
         }
     }
 
-    /// After a crash: closes every attempt that is still open and returns all reports that nobody has
-    /// forgotten.
-    pub fn recover(&mut self) -> Result<Vec<RecoveredReport>, SessionError> {
+    /// Attempts whose token is still there: the number of its file, the task and the attempt.
+    fn open_attempts(&self) -> Result<Vec<(u32, String, u32)>, SessionError> {
+        let mut found = Vec::new();
         for number in self.names()?.iter().filter_map(|name| slots::parse_name(name)) {
             let path = self.paths.token_file(number);
             let Some(mut file) = open_if_there(&path)? else {
                 continue;
             };
             let holder = slots::read_record(&mut file, &path)?;
-            if let Some((task, attempt)) = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt))
-            {
-                let _ = self.close_attempt(task, attempt)?;
-            }
+            let attempt = holder.as_ref().and_then(|holder| parse_numbered(&holder.attempt));
+            found.extend(attempt.map(|(task, attempt)| (number, task.to_owned(), attempt)));
+        }
+        Ok(found)
+    }
+
+    /// After a crash: closes every attempt that is still open and returns all reports that nobody has
+    /// forgotten.
+    pub fn recover(&mut self) -> Result<Vec<RecoveredReport>, SessionError> {
+        for (_, task, attempt) in self.open_attempts()? {
+            let _ = self.close_attempt(&task, attempt)?;
         }
         let mut found = Vec::new();
         for name in self.names()? {
@@ -423,7 +436,7 @@ fn reason_path(rejected: &Path) -> PathBuf {
 }
 
 /// Who has the report's name: another report, or the closing of the attempt.
-fn taken(report: &Path) -> Result<Option<ReportRefusal>, SessionError> {
+fn refusal_for_existing(report: &Path) -> Result<Option<ReportRefusal>, SessionError> {
     match fs::metadata(report) {
         Ok(found) if found.len() == 0 => Ok(Some(ReportRefusal::NotOpen)),
         Ok(_) => Ok(Some(ReportRefusal::AlreadyReported)),
@@ -466,12 +479,6 @@ fn if_there(opened: io::Result<File>, path: &Path) -> Result<Option<File>, Sessi
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).context("open", path),
     }
-}
-
-fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).context("read", path)?;
-    Ok(bytes)
 }
 
 fn remove_if_there(path: &Path) -> Result<(), SessionError> {

@@ -4,7 +4,8 @@
 //! and a line break; a token contains the number of its file.
 
 use super::Token;
-use super::{if_there, read_all, remove_if_there};
+use super::{if_there, remove_if_there};
+use crate::atomic::read_all;
 use crate::error::{IoContext, SessionError};
 use crate::paths::SessionPaths;
 use crate::worker_file::clear_folder;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::atomic::read_all;
 use std::os::unix::fs::PermissionsExt;
 
 struct Fixture {
@@ -257,7 +258,10 @@ fn closing_does_not_wait_for_a_stopped_reporter_and_keeps_it_out() {
     assert_eq!(closed.report, None);
     // Its last step fails, because the name stays occupied.
     let report = fixture.session.report_file("A-1", 1);
-    assert_eq!(taken(&report).unwrap(), Some(ReportRefusal::NotOpen));
+    assert_eq!(
+        refusal_for_existing(&report).unwrap(),
+        Some(ReportRefusal::NotOpen)
+    );
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert!(report.exists());
     assert!(fixture.attempts().recover().unwrap().is_empty());
@@ -275,7 +279,7 @@ fn a_reported_name_stays_taken_while_a_second_reporter_is_stopped() {
     assert!(closed.report.is_some());
     fixture.attempts().forget("A-1", 1, &closed).unwrap();
     assert_eq!(
-        taken(&fixture.session.report_file("A-1", 1)).unwrap(),
+        refusal_for_existing(&fixture.session.report_file("A-1", 1)).unwrap(),
         Some(ReportRefusal::NotOpen)
     );
 }

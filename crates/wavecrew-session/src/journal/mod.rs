@@ -8,13 +8,13 @@ mod recover;
 mod replica;
 mod tail;
 
-use crate::atomic::{PRIVATE, folder_of, sync_folder};
+use crate::atomic::{PRIVATE, folder_of, read_all, sync_folder};
 use crate::error::{IoContext, SessionError};
 use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -286,13 +286,6 @@ fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true).mode(PRIVATE);
     options
-}
-
-fn read_all(file: &mut File, path: &Path) -> Result<Vec<u8>, SessionError> {
-    let size = file.metadata().context("look at", path)?.len();
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    file.read_to_end(&mut bytes).context("read", path)?;
-    Ok(bytes)
 }
 
 fn push_line<T: Serialize>(buffer: &mut Vec<u8>, value: &T) -> Result<(), SessionError> {

@@ -4,7 +4,7 @@ use super::SessionDir;
 use crate::atomic;
 use crate::error::{IoContext, SessionError};
 use crate::paths::ProjectPaths;
-use crate::worker_file::{Found, not_a_file, read_limited};
+use crate::worker_file::{WorkerFile, not_a_file, read_limited};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -110,9 +110,9 @@ impl SessionDir {
         }
         let path = self.session_json();
         let bytes = match read_limited(&path, MAX_INFO).context("read", &path)? {
-            Found::Regular((bytes, _)) => bytes,
-            Found::Nothing => return Err(io::Error::from(ErrorKind::NotFound)).context("read", &path),
-            Found::Foreign => return Err(not_a_file(&path)),
+            WorkerFile::Regular((bytes, _)) => bytes,
+            WorkerFile::Nothing => return Err(io::Error::from(ErrorKind::NotFound)).context("read", &path),
+            WorkerFile::Foreign => return Err(not_a_file(&path)),
         };
         // The format first: in a newer one, the other fields may have another meaning.
         let Format { format } = parse(&path, &bytes)?;

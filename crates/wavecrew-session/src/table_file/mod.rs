@@ -12,16 +12,16 @@ mod record;
 
 use crate::atomic::{self, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
+use crate::file_stamp::FileStamp;
 use crate::session::SessionDir;
-use crate::worker_file::{self, Found, open_read, remove_any};
+use crate::worker_file::{self, WorkerFile, open_read, remove_any};
 use record::{Fingerprint, Record};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Bytes of a table that are read.
 const MAX_TABLE: u64 = 1 << 30;
@@ -68,11 +68,11 @@ pub struct TableFile {
     /// The edit that was given to the caller, until the next version is published.
     handled: Option<Fingerprint>,
     /// The table's file as it was when its content was last known.
-    known: Option<Stamp>,
+    known: Option<FileStamp>,
     /// A changed file that may still be growing, and since when.
-    changing: Option<(Stamp, Instant)>,
+    changing: Option<(FileStamp, Instant)>,
     saved_edit: SavedEdit,
-    settle: Duration,
+    quiet_time: Duration,
     replace_method: ReplaceMethod,
 }
 
@@ -93,46 +93,16 @@ enum ReplaceMethod {
     Replace,
 }
 
-/// Values that change when a file changes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stamp {
-    inode: u64,
-    len: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(found: &Metadata) -> Self {
-        Self {
-            inode: found.ino(),
-            len: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-
-    fn age(&self) -> Option<Duration> {
-        let since = Duration::new(
-            u64::try_from(self.changed.0).ok()?,
-            u32::try_from(self.changed.1).ok()?,
-        );
-        SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH + since)
-            .ok()
-    }
-}
-
 enum TableState {
     Absent,
     Known,
     StillChanging,
-    Edit(Vec<u8>, Stamp, Fingerprint),
+    Edit(Vec<u8>, FileStamp, Fingerprint),
 }
 
 impl TableFile {
-    /// `settle` is how long a changed file must rest before it counts as a finished edit.
-    pub fn open(session: &SessionDir, settle: Duration) -> Result<Self, SessionError> {
+    /// `quiet_time` is how long a changed file must rest before it counts as a finished edit.
+    pub fn open(session: &SessionDir, quiet_time: Duration) -> Result<Self, SessionError> {
         let record = Record::load(session.published_table())?;
         let mut table = Self {
             path: session.tasks_csv(),
@@ -141,7 +111,7 @@ impl TableFile {
             known: None,
             changing: None,
             saved_edit: SavedEdit::Nothing,
-            settle,
+            quiet_time,
             replace_method: ReplaceMethod::Exchange,
         };
         table.finish_interrupted_publish()?;
@@ -210,13 +180,13 @@ impl TableFile {
                 remove_any(path);
                 return Ok(TableState::Absent);
             }
-            Ok(found) if self.known == Some(Stamp::of(&found)) => return Ok(TableState::Known),
+            Ok(found) if self.known == Some(FileStamp::of(&found)) => return Ok(TableState::Known),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TableState::Absent),
             Err(error) => return Err(error).context("look at", path),
         }
         // An editor may remove the file before it replaces it.
-        let Found::Regular(mut file) = open_read(path).context("open", path)? else {
+        let WorkerFile::Regular(mut file) = open_read(path).context("open", path)? else {
             return Ok(TableState::StillChanging);
         };
         let stamp = stamp_of(&file, path)?;
@@ -248,12 +218,12 @@ impl TableFile {
     }
 
     /// By the file's own time, or, when clocks disagree, by how long it was seen unchanged.
-    fn is_finished(&mut self, stamp: Stamp) -> bool {
+    fn is_finished(&mut self, stamp: FileStamp) -> bool {
         let since = match self.changing {
             Some((seen, since)) if seen == stamp => since,
             _ => self.changing.insert((stamp, Instant::now())).1,
         };
-        stamp.age().is_some_and(|age| age >= self.settle) || since.elapsed() >= self.settle
+        stamp.age().is_some_and(|age| age >= self.quiet_time) || since.elapsed() >= self.quiet_time
     }
 
     fn swap_in(&mut self, bytes: &[u8]) -> Result<PublishOutcome, SessionError> {
@@ -348,8 +318,8 @@ impl TableFile {
     }
 }
 
-fn stamp_of(file: &File, path: &Path) -> Result<Stamp, SessionError> {
-    Ok(Stamp::of(&file.metadata().context("look at", path)?))
+fn stamp_of(file: &File, path: &Path) -> Result<FileStamp, SessionError> {
+    Ok(FileStamp::of(&file.metadata().context("look at", path)?))
 }
 
 #[cfg(test)]

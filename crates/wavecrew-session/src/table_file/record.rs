@@ -3,7 +3,7 @@
 
 use crate::atomic::{PRIVATE, folder_of, sync_folder};
 use crate::error::{IoContext, SessionError};
-use crate::worker_file::{Found, open_read};
+use crate::worker_file::{WorkerFile, open_read};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -33,7 +33,7 @@ impl Fingerprint {
 
     /// Without holding the whole file in memory. `None` for what is no regular file.
     pub fn of_file(path: &Path) -> Result<Option<Self>, SessionError> {
-        let Found::Regular(mut file) = open_read(path).context("open", path)? else {
+        let WorkerFile::Regular(mut file) = open_read(path).context("open", path)? else {
             return Ok(None);
         };
         let mut hasher = crc32fast::Hasher::new();

@@ -136,7 +136,7 @@ fn a_file_that_may_still_be_growing_waits() {
     assert_eq!(table.publish(b"next").unwrap(), PublishOutcome::StillChanging);
     assert_eq!(fixture.content(), "half of thei");
     fs::write(fixture.session.tasks_csv(), "all of theirs").unwrap();
-    table.settle = Duration::ZERO;
+    table.quiet_time = Duration::ZERO;
     assert_eq!(table.check().unwrap().unwrap(), b"all of theirs");
 }
 

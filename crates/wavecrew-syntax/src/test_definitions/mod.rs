@@ -15,7 +15,7 @@ use tree_sitter::Node;
 use crate::assertion::{Assertion, Strength};
 use crate::grammar::Grammar;
 use crate::lines::Lines;
-use crate::tree::{children, is_deeper_than, line_of, plain, text, walk};
+use crate::tree::{children, is_deeper_than, line_of, text, walk, without_layout};
 
 /// One test of a file, with all cases of a parametrised test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -114,7 +114,7 @@ impl<'s> BodyReader<'s> {
     }
 
     fn tokens(&self, node: Node<'_>) -> String {
-        plain(node, self.source)
+        without_layout(node, self.source)
     }
 
     fn is_skipped(&self) -> bool {

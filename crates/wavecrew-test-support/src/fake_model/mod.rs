@@ -48,7 +48,7 @@ impl FakeModel {
             .enable_all()
             .build()?;
         let (stop, stopped) = oneshot::channel();
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let stats = Arc::new(Stats::default());
         let shared = Arc::clone(&stats);
         let thread = std::thread::spawn(move || {
@@ -56,15 +56,15 @@ impl FakeModel {
                 match Sockets::bind(port).await {
                     Ok((sockets, addresses)) => {
                         // Both ends of the channel live in this crate; a gone receiver means the caller is gone too.
-                        if tell.send(Ok(addresses)).is_ok() {
+                        if sender.send(Ok(addresses)).is_ok() {
                             sockets.serve(shared, stopped).await;
                         }
                     }
-                    Err(error) => drop(tell.send(Err(error))),
+                    Err(error) => drop(sender.send(Err(error))),
                 }
             });
         });
-        let (address, refused) = told.recv().map_err(io::Error::other)??;
+        let (address, refused) = receiver.recv().map_err(io::Error::other)??;
         Ok(Self {
             url: format!("http://{address}"),
             refused_url: format!("http://{refused}"),

@@ -20,7 +20,8 @@ function own(table, name) {
 function ancestry(value) {
   const found = [];
   for (let at = value.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
-    if (/\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(at.constructor))) break;
+    // A prototype that was written down as an object inherits the constructor of all objects.
+    if (Object.hasOwn(at, 'constructor') && /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(at.constructor))) break;
     found.push(at);
   }
   return found;

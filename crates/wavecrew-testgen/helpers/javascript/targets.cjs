@@ -14,6 +14,13 @@ function isAlias(subject, name) {
   return name !== (names.find((other) => other === value.name) || names[0]);
 }
 
+// An object that was written down, not an instance of a class.
+function isTable(value) {
+  if (!value || typeof value !== 'object') return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 function findTargets(subject, plan) {
   const found = [];
   const add = (entry) => found.push(entry);
@@ -38,10 +45,14 @@ function findTargets(subject, plan) {
       }
     } else if (value && typeof value === 'object' && depth === 0 && !Array.isArray(value)) members(name, value, expression);
   };
-  const members = (name, value, expression) => {
+  const members = (name, value, expression, depth = 1) => {
     for (const key of Object.keys(value).slice(0, 40)) {
-      const twice = found.some((target) => target.value === value[key]) || Object.values(subject).includes(value[key]);
-      if (plain.test(key) && typeof value[key] === 'function' && !twice) visit(`${name}.${key}`, value[key], `${expression}.${key}`, 1, value);
+      if (!plain.test(key)) continue;
+      const member = value[key];
+      const twice = found.some((target) => target.value === member) || Object.values(subject).includes(member);
+      if (typeof member === 'function' && !twice) visit(`${name}.${key}`, member, `${expression}.${key}`, depth, value);
+      // Tables of functions, such as `convert.rgb.hsl`.
+      if (isTable(member) && depth < 2) members(`${name}.${key}`, member, `${expression}.${key}`, depth + 1);
     }
   };
   if (typeof subject === 'function') visit(plan.identifier, subject, 'subject', 0);

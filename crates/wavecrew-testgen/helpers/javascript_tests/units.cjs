@@ -18,6 +18,7 @@ const { compilingSites, lineFinder, runtime } = part('mutants');
 const { stringMatching } = part('patterns');
 const { passes, recordTests } = part('existing_tests');
 const { seededRandom } = part('random');
+const { findTargets } = part('targets');
 const { kindOfDifference, repeats } = part('compare_outcomes');
 const { apart, ranges } = part('compare_report');
 const { copiesOf } = part('suite_copies');
@@ -343,4 +344,13 @@ test('long texts are shown where they differ', () => {
   assert.deepEqual(apart('a', 'b'), ['a', 'b']);
   const [before, after] = apart(`${'x'.repeat(500)}1`, `${'x'.repeat(500)}2`);
   assert.deepEqual([before, after], [`…${'x'.repeat(40)}1`, `…${'x'.repeat(40)}2`]);
+});
+
+test('functions in tables and methods of a prototype that was written down are targets', () => {
+  function Big(n) { this.n = n; }
+  Big.prototype = { plus(other) { return new Big(this.n + other); }, abs() { return Math.abs(this.n); } };
+  const subject = { default: { rgb: { hsl: (color) => color, size: 3 }, hsl: { rgb: (color) => color } }, Big };
+  const found = findTargets(subject, { identifier: 'convert', functions: {}, classes: {} });
+  assert.deepEqual(found.map((target) => target.expression), ['subject.default.rgb.hsl', 'subject.default.hsl.rgb', 'subject.Big']);
+  assert.deepEqual(found[2].steps.map((step) => step.name), ['plus', 'abs']);
 });

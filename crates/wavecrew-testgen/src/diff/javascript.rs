@@ -4,14 +4,13 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wavecrew_measure::framework::Framework;
+use wavecrew_measure::framework::{Framework, node_program};
 use wavecrew_measure::report::json;
 use wavecrew_process::sandbox::spawn_confined;
 use wavecrew_syntax::{Grammar, outline};
@@ -22,12 +21,12 @@ use crate::javascript::project::Project;
 use crate::javascript::report;
 use crate::javascript::runner::Runner;
 use crate::javascript::source::{SourceModule, import_path, quoted};
-use crate::javascript::supervised::{HEAP_MB, Limits};
+use crate::javascript::supervised::{Limits, node_environment};
 use crate::javascript::temporary_files::TemporaryFiles;
 use crate::javascript::test_file::{self, Test};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
 use crate::process_tree::ProcessTree;
-use crate::python::helper_process::{Ended, Wish, listen};
+use crate::python::helper_process::{Continuation, Ended, listen};
 use crate::{GenerateError, Imports, Priorities, Request};
 
 /// What a helper that stops in time may still need to end.
@@ -81,15 +80,8 @@ pub fn compare(
     command
         .arg(helper_folder(helper.path()).join("compare.cjs"))
         .arg(&request_file)
-        .current_dir(&versions.new_root)
-        .env("TMPDIR", temp.path())
-        .env("CI", "1")
-        .env("NO_COLOR", "1")
-        .env("NODE_OPTIONS", format!("--max-old-space-size={HEAP_MB}"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .current_dir(&versions.new_root);
+    node_environment(&mut command, temp.path());
     let runners = [&old.runner, &new.runner].into_iter().flatten();
     let packages: Vec<PathBuf> = runners.filter_map(Runner::package_folder).collect();
     let places: Vec<&Path> = std::iter::once(temp.path())
@@ -105,7 +97,7 @@ pub fn compare(
         match line.map(|line| json::from_slice::<TestsLine>(line.as_bytes())) {
             Some(Ok(line)) => {
                 found = line.test_files;
-                Wish::GoOn
+                Continuation::Continue
             }
             Some(Err(_)) | None => output.take(line, on_progress),
         }
@@ -387,11 +379,7 @@ fn test_folder(package: &Path) -> PathBuf {
 
 /// The framework that is installed; the one that the package names if both are.
 fn framework(package: &Path) -> Option<Framework> {
-    let is_installed = |name: &str| {
-        package
-            .ancestors()
-            .any(|folder| folder.join("node_modules/.bin").join(name).exists())
-    };
+    let is_installed = |name: &str| node_program(package, name).is_some();
     let names_jest = fs::read_to_string(package.join("package.json"))
         .is_ok_and(|text| text.contains("\"jest\"") && !text.contains("\"vitest\""));
     match (is_installed("vitest"), is_installed("jest")) {

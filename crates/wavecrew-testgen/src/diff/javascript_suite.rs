@@ -10,14 +10,18 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::json;
+use wavecrew_process::sandbox::spawn_confined;
 
 use super::javascript::{Side, package_of};
 use super::{CompareProgress, ComparedModule, Difference, ModuleTime, TestFile, Versions};
 use crate::GenerateError;
 use crate::helper_files::unpack;
+use crate::javascript::report::{Case, cases};
 use crate::javascript::runner::Runner;
-use crate::javascript::supervised::Limits;
+use crate::javascript::supervised::{Limits, node_environment};
 use crate::javascript::{HELPER, PACKAGE, helper_folder};
+use crate::process_tree::ProcessTree;
+use crate::python::helper_process::{Continuation, listen};
 
 /// More differences of tests say little more.
 const MAX_DIFFERENCES: usize = 8;
@@ -125,7 +129,7 @@ pub fn run(
     let (Some(before), Some(after)) = (&old.runner, &new.runner) else {
         return Ok(module);
     };
-    let files: Vec<TestCopies> = copies(versions, &package, after)?;
+    let files: Vec<TestCopies> = copies(versions, &package, after, time.until)?;
     // From now on both versions have the same tests, and what belongs to them.
     for path in &versions.test_files {
         let target = versions.old_root.join(path);
@@ -193,7 +197,12 @@ pub fn run(
 }
 
 /// The copies of the changed tests of all files.
-fn copies(versions: &Versions, package: &Path, runner: &Runner) -> Result<Vec<TestCopies>, GenerateError> {
+fn copies(
+    versions: &Versions,
+    package: &Path,
+    runner: &Runner,
+    until: Instant,
+) -> Result<Vec<TestCopies>, GenerateError> {
     let tests: Vec<_> = versions
         .changed_tests
         .iter()
@@ -204,17 +213,30 @@ fn copies(versions: &Versions, package: &Path, runner: &Runner) -> Result<Vec<Te
         return Ok(Vec::new());
     }
     let helper = unpack(HELPER, PACKAGE)?;
-    let request = tempfile::NamedTempFile::new()?;
+    let temp = tempfile::Builder::new().prefix("wavecrew-testgen-").tempdir()?;
+    let request = temp.path().join("request.json");
     let framework = runner.name();
     fs::write(
-        request.path(),
+        &request,
         json!({"new_root": versions.new_root, "tests": tests, "framework": framework}).to_string(),
     )?;
-    let output = Command::new("node")
+    let mut command = Command::new("node");
+    command
         .arg(helper_folder(helper.path()).join("suite_copies.cjs"))
-        .arg(request.path())
-        .output()?;
-    Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+        .arg(&request);
+    node_environment(&mut command, temp.path());
+    let child = spawn_confined(&mut command, &[temp.path()]).map_err(|why| GenerateError::Interpreter {
+        program: PathBuf::from("node"),
+        why,
+    })?;
+    let mut found = Vec::new();
+    listen(ProcessTree(child), until, |line| {
+        if let Some(line) = line {
+            found = serde_json::from_str(line).unwrap_or_default();
+        }
+        Continuation::Continue
+    });
+    Ok(found)
 }
 
 /// The full titles of the tests of a text that pass on the new version only, with the message of their failure. `None` if a
@@ -268,37 +290,6 @@ fn telling_in(
             .map(|case| (case.full_name.clone(), message(case)))
             .collect(),
     ))
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Case {
-    full_name: String,
-    status: String,
-    #[serde(default)]
-    failure_messages: Vec<String>,
-}
-
-/// The tests of a report, which vitest and jest write in the same format.
-fn cases(report: &Path) -> Option<Vec<Case>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Report {
-        test_results: Vec<File>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct File {
-        assertion_results: Vec<Case>,
-    }
-    let report: Report = serde_json::from_str(&fs::read_to_string(report).ok()?).ok()?;
-    Some(
-        report
-            .test_results
-            .into_iter()
-            .flat_map(|file| file.assertion_results)
-            .collect(),
-    )
 }
 
 fn message(case: &Case) -> String {

@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 use wavecrew_measure::framework::Language;
 use wavecrew_measure::report::json;
 
-use crate::python::helper_process::Wish;
+use crate::python::helper_process::Continuation;
 use crate::{Dropped, GenerateError};
 
 /// Both ends are included.
@@ -280,8 +280,12 @@ struct HelperOutput {
 
 impl HelperOutput {
     /// Takes a line, or nothing while the helper is silent.
-    fn take(&mut self, line: Option<&str>, on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool) -> Wish {
-        let goes_on = match line.map(|line| json::from_slice(line.as_bytes())) {
+    fn take(
+        &mut self,
+        line: Option<&str>,
+        on_progress: &mut dyn FnMut(CompareProgress<'_>) -> bool,
+    ) -> Continuation {
+        let continues = match line.map(|line| json::from_slice(line.as_bytes())) {
             Some(Ok(HelperLine::Progress { progress })) => on_progress(CompareProgress::Step(&progress)),
             Some(Ok(HelperLine::Difference { difference })) => {
                 self.confirmed.push((*difference).clone());
@@ -298,8 +302,12 @@ impl HelperOutput {
             }
             Some(Err(_)) | None => on_progress(CompareProgress::Silent),
         };
-        self.is_stopped |= !goes_on;
-        if goes_on { Wish::GoOn } else { Wish::Stop }
+        self.is_stopped |= !continues;
+        if continues {
+            Continuation::Continue
+        } else {
+            Continuation::Interrupt
+        }
     }
 
     /// The result: the helper's own, or what it confirmed before it ended without one, for a reason.

@@ -18,6 +18,24 @@ pub fn failed(report: &Path) -> BTreeSet<String> {
 }
 
 fn titles(report: &Path, status: &str) -> BTreeSet<String> {
+    let cases = cases(report).unwrap_or_default().into_iter();
+    cases
+        .filter(|case| case.status == status)
+        .map(|case| case.full_name.trim().to_owned())
+        .collect()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Case {
+    pub full_name: String,
+    pub status: String,
+    #[serde(default)]
+    pub failure_messages: Vec<String>,
+}
+
+/// The tests of a report.
+pub fn cases(report: &Path) -> Option<Vec<Case>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Report {
@@ -28,19 +46,7 @@ fn titles(report: &Path, status: &str) -> BTreeSet<String> {
     struct File {
         assertion_results: Vec<Case>,
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Case {
-        full_name: String,
-        status: String,
-    }
-    let report: Option<Report> = fs::read(report)
-        .ok()
-        .and_then(|bytes| json::from_slice(&bytes).ok());
-    let files = report.map(|report| report.test_results).unwrap_or_default();
-    let cases = files.into_iter().flat_map(|file| file.assertion_results);
-    cases
-        .filter(|case| case.status == status)
-        .map(|case| case.full_name.trim().to_owned())
-        .collect()
+    let report: Report = json::from_slice(&fs::read(report).ok()?).ok()?;
+    let files = report.test_results.into_iter();
+    Some(files.flat_map(|file| file.assertion_results).collect())
 }

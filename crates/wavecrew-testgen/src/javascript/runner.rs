@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::supervised::{self, HEAP_MB, Limits, Places, RunResult};
+use super::supervised::{self, Limits, Places, RunResult, node_environment};
 use super::temporary_files::TemporaryFiles;
 use crate::{Framework, GenerateError, Request};
+use wavecrew_measure::framework::node_program;
 
 const TEST_REGEX: &str = "--testRegex";
 /// Printed by vitest when its worker processes did not start in time.
@@ -31,17 +31,10 @@ impl Runner {
     pub fn find(request: &Request) -> Result<Self, GenerateError> {
         let root = request.root.clone();
         let program = |name: &str| {
-            let mut candidates = root
-                .ancestors()
-                .map(|folder| folder.join("node_modules/.bin").join(name));
-            candidates
-                .find(|program| program.exists())
-                .ok_or_else(|| GenerateError::Interpreter {
-                    program: PathBuf::from(name),
-                    why: io::Error::other(
-                        "it is not installed in the project; run its package manager first",
-                    ),
-                })
+            node_program(&root, name).ok_or_else(|| GenerateError::Interpreter {
+                program: PathBuf::from(name),
+                why: io::Error::other("it is not installed in the project; run its package manager first"),
+            })
         };
         Ok(if request.framework == Framework::Jest {
             Self::Jest {
@@ -88,16 +81,8 @@ impl Runner {
             packages: packages.as_deref(),
         };
         let mut command = self.command(&path, report);
-        command
-            .env("TMPDIR", temp.path())
-            .env("TZ", time_zone)
-            .env("CI", "1")
-            .env("NO_COLOR", "1")
-            .env("NODE_OPTIONS", format!("--max-old-space-size={HEAP_MB}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+        node_environment(&mut command, temp.path());
+        command.env("TZ", time_zone);
         let result = supervised::run(&mut command, limits, &places)?;
         // A busy machine is not the module's fault: try once more.
         if result.message.contains(NOT_STARTED) {

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Bytes kept of what a framework prints.
 const KEPT_OUTPUT: usize = 4000;
 /// Limit of the engine's heap, in megabytes.
-pub const HEAP_MB: u32 = 1024;
+const HEAP_MB: u32 = 1024;
 /// Limit for a framework with all its processes: the heap, and memory outside of it.
 const MAX_MEMORY: u64 = 2 << 30;
 /// Processor time without progress that counts as a hang: of one call, and of loading a module.
@@ -51,6 +52,19 @@ pub struct Places<'a> {
     pub report: Option<&'a Path>,
     /// Beside the installed packages.
     pub packages: Option<&'a Path>,
+}
+
+/// What every process of node gets: the environment, pipes, a group of its own.
+pub fn node_environment(command: &mut Command, temp: &Path) {
+    command
+        .env("TMPDIR", temp)
+        .env("CI", "1")
+        .env("NO_COLOR", "1")
+        .env("NODE_OPTIONS", format!("--max-old-space-size={HEAP_MB}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
 }
 
 /// Runs a command until it exits or exceeds a limit. None of its processes outlives this call.

@@ -61,14 +61,14 @@ pub struct Helper<'a> {
     pub deadline: Instant,
 }
 
-/// What the listener of a helper wants.
+/// What happens to a helper next, as its listener decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    GoOn,
+pub enum Continuation {
+    Continue,
     /// The results so far: the helper gets an interrupt and some seconds.
-    Stop,
+    Interrupt,
     /// Nothing more: the helper is ended.
-    End,
+    Kill,
 }
 
 /// How a helper process ended.
@@ -83,7 +83,7 @@ impl Helper<'_> {
     pub fn run(
         &self,
         request: &serde_json::Value,
-        on_line: impl FnMut(Option<&str>) -> Wish,
+        on_line: impl FnMut(Option<&str>) -> Continuation,
     ) -> Result<Ended, GenerateError> {
         let mut request_file = tempfile::NamedTempFile::new()?;
         request_file.write_all(request.to_string().as_bytes())?;
@@ -120,7 +120,7 @@ impl Helper<'_> {
 pub fn listen(
     mut child: ProcessTree,
     mut deadline: Instant,
-    mut on_line: impl FnMut(Option<&str>) -> Wish,
+    mut on_line: impl FnMut(Option<&str>) -> Continuation,
 ) -> Ended {
     let (sender, lines) = mpsc::channel();
     let stdout = child.0.stdout.take();
@@ -137,20 +137,20 @@ pub fn listen(
     let mut is_stopping = false;
     while !timed_out {
         let left = deadline.saturating_duration_since(Instant::now());
-        let wish = match lines.recv_timeout(left.min(SILENCE)) {
+        let continuation = match lines.recv_timeout(left.min(SILENCE)) {
             Ok(line) => on_line(Some(&line)),
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
             Err(mpsc::RecvTimeoutError::Timeout) => on_line(None),
         };
-        match wish {
-            Wish::End => break,
-            Wish::Stop if !is_stopping => {
+        match continuation {
+            Continuation::Kill => break,
+            Continuation::Interrupt if !is_stopping => {
                 is_stopping = true;
                 deadline = deadline.min(Instant::now() + STOP_TIME);
                 // A helper that has ended needs no signal.
                 let _sent = kill_process(Pid::from_child(&child.0), Signal::INT);
             }
-            Wish::Stop | Wish::GoOn => {}
+            Continuation::Interrupt | Continuation::Continue => {}
         }
         timed_out = Instant::now() >= deadline;
     }
@@ -179,13 +179,13 @@ pub fn run(job: &Job<'_>, mut on_step: impl FnMut(String) -> bool) -> Result<Mod
         match line.map(|line| json::from_slice(line.as_bytes())) {
             Some(Ok(Line::Progress { progress })) => {
                 if !on_step(progress) {
-                    return Wish::End;
+                    return Continuation::Kill;
                 }
             }
             Some(Ok(Line::Outcome { outcome })) => module = Some(*outcome),
             Some(Err(_)) | None => {}
         }
-        Wish::GoOn
+        Continuation::Continue
     })?;
     Ok(match (ended, module) {
         (Ended::TimedOut, _) => Module::untested(job.file, "the search timed out".to_owned()),

@@ -10,15 +10,14 @@ use wavecrew_measure::run::{Collect, TestOrder};
 use wavecrew_measure::{TestId, TestOutcome};
 use wavecrew_syntax::{Grammar, TestMode, asserting_names, errors, tests_with_helpers};
 
-use super::framework_files::interference;
-use super::integrity::{changed_by_tests, read, weakened_tests, with_integrity};
+use super::integrity::{changed_by_tests, read, with_integrity};
 use super::offenders::run_without_offenders;
-use super::{Case, facts, listed, text_scan};
+use super::{Case, Delivery, delivery, facts, listed, text_scan};
 use crate::apply;
 use crate::baseline::Baseline;
 use crate::coverage_figures::lines;
 use crate::environment::{EnvironmentError, LayerRun, TestEnvironment};
-use crate::layer::{self, Kind, NOTHING_NEW, Placed};
+use crate::layer::{self, Kind, Placed};
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::{FrameworkInScope, Scope};
@@ -34,15 +33,9 @@ pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
 fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     let folder = case.folder(environment)?;
     let last = RunResult::read(case.session, case.layer).ok();
-    if let Some(reason) = weakened_tests(case, &folder, last.as_ref())? {
-        return Ok(CheckReport::contradicted(reason));
-    }
-    if let Some(reason) = interference(&folder)? {
-        return Ok(CheckReport::send_back(reason));
-    }
-    let placed = layer::place(&environment.scope, case.layer, &folder)?;
-    if !placed.iter().any(|file| file.kind == Kind::Test) {
-        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case, &environment.scope) {
+    let placed = match delivery(environment, case, &folder, last.as_ref())? {
+        Delivery::Refused(report) => return Ok(report),
+        Delivery::NothingNew => {
             return Ok(CheckReport::Confirmed(CheckDetails {
                 verdict: Verdict::Verified,
                 measured: BTreeMap::from([("test_files".to_owned(), String::new())]),
@@ -50,8 +43,9 @@ fn check_tests(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Che
                 ..CheckDetails::default()
             }));
         }
-        return Ok(CheckReport::send_back(no_test_file(environment, &folder)?));
-    }
+        Delivery::Missing => return Ok(CheckReport::send_back(no_test_file(environment, &folder)?)),
+        Delivery::Tests(placed) => placed,
+    };
     // The delivery is changed only if some of it counts. A worker that has to repair all of it finds it
     // unchanged.
     let staged = tempfile::tempdir()?;

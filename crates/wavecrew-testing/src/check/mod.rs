@@ -19,8 +19,14 @@ use wavecrew_core::engine::Ledger;
 use wavecrew_core::id::TaskIx;
 
 use crate::environment::{EnvironmentError, TestEnvironment};
+use crate::layer::{self, Kind, NOTHING_NEW, Placed};
+use crate::result::RunResult;
+use framework_files::interference;
+use generated_tests::is_covered_already;
+use integrity::weakened_tests;
 use wavecrew_core::check_report::{CheckDetails, CheckReport};
 use wavecrew_core::event::Verdict;
+use wavecrew_core::view::first_few;
 
 /// A claim to check.
 #[derive(Debug, Clone)]
@@ -51,6 +57,39 @@ impl Case<'_> {
             .session
             .join(environment.scope.folder(self.layer).ok_or_else(unknown)?))
     }
+}
+
+/// What a layer's folder holds when its check begins.
+enum Delivery {
+    /// Nothing that counts, for the reason in this report.
+    Refused(CheckReport),
+    /// No test, because the tests so far cover enough.
+    NothingNew,
+    /// No test, without such a reason.
+    Missing,
+    Tests(Vec<Placed>),
+}
+
+fn delivery(
+    environment: &TestEnvironment,
+    case: &Case<'_>,
+    folder: &Path,
+    last: Option<&RunResult>,
+) -> Result<Delivery, EnvironmentError> {
+    if let Some(reason) = weakened_tests(case, folder, last)? {
+        return Ok(Delivery::Refused(CheckReport::contradicted(reason)));
+    }
+    if let Some(reason) = interference(folder)? {
+        return Ok(Delivery::Refused(CheckReport::send_back(reason)));
+    }
+    let placed = layer::place(&environment.scope, case.layer, folder)?;
+    Ok(if placed.iter().any(|file| file.kind == Kind::Test) {
+        Delivery::Tests(placed)
+    } else if folder.join(NOTHING_NEW).is_file() && is_covered_already(case, &environment.scope) {
+        Delivery::NothingNew
+    } else {
+        Delivery::Missing
+    })
 }
 
 /// The run keeps only the end of the output, and the report has to fit there.
@@ -138,9 +177,5 @@ const NAMED: usize = 10;
 
 /// `a, b and 3 more`.
 pub(crate) fn listed(names: &[String]) -> String {
-    let mut text = names[..names.len().min(NAMED)].join(", ");
-    if names.len() > NAMED {
-        text.push_str(&format!(" and {} more", names.len() - NAMED));
-    }
-    text
+    first_few(names, NAMED)
 }

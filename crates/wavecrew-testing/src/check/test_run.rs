@@ -8,17 +8,15 @@ use std::path::Path;
 use wavecrew_measure::Ratio;
 use wavecrew_measure::run::Collect;
 
-use super::framework_files::interference;
-use super::generated_tests::is_covered_already;
-use super::integrity::{changed_by_tests, weakened_tests, with_integrity};
+use super::integrity::{changed_by_tests, with_integrity};
 use super::selection::measure;
-use super::{Case, facts, listed};
+use super::{Case, Delivery, delivery, facts, listed};
 use crate::baseline::Baseline;
 use crate::coverage_figures::{lines, percent, rate};
 use crate::effectiveness::Effectiveness;
 use crate::environment::{EnvironmentError, TestEnvironment};
 use crate::feedback;
-use crate::layer::{self, Kind, NOTHING_NEW};
+use crate::layer;
 use crate::result::{LayerCoverage, RunResult, SuiteFigures};
 use crate::rounds;
 use crate::scope::Scope;
@@ -38,25 +36,20 @@ pub fn check(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<Check
 fn check_run(environment: &mut TestEnvironment, case: &Case<'_>) -> Result<CheckReport, EnvironmentError> {
     let folder = case.folder(environment)?;
     let before = RunResult::read(case.session, case.layer).ok();
-    if let Some(reason) = weakened_tests(case, &folder, before.as_ref())? {
-        return Ok(CheckReport::contradicted(reason));
-    }
-    if let Some(reason) = interference(&folder)? {
-        return Ok(CheckReport::send_back(reason));
-    }
-    let placed = layer::place(&environment.scope, case.layer, &folder)?;
-    if !placed.iter().any(|file| file.kind == Kind::Test) {
-        if folder.join(NOTHING_NEW).is_file() && is_covered_already(case, &environment.scope) {
+    match delivery(environment, case, &folder, before.as_ref())? {
+        Delivery::Refused(report) => return Ok(report),
+        Delivery::NothingNew => {
             let result = without_new_tests(case, &environment.scope);
             result.write(case.session)?;
             Summary::write(case.session, &environment.whole)?;
             let text = feedback::write(environment, case, &folder, &result)?;
             return verdict(environment, case, &result, text);
         }
-        return Ok(CheckReport::contradicted(format!(
-            "there is no test of {} to run",
-            case.layer
-        )));
+        Delivery::Missing => {
+            let why = format!("there is no test of {} to run", case.layer);
+            return Ok(CheckReport::contradicted(why));
+        }
+        Delivery::Tests(_) => {}
     }
     if let Some(result) = before
         .as_ref()

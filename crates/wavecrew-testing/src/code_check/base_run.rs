@@ -1,9 +1,9 @@
 //! Runs the commands and tests of the base commit on the new code, when the change touches tests or the files
 //! that run them.
 
+use super::announced::AnnouncedChanges;
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
-use super::plan_word::PlanWord;
 use super::{CodeAttempt, CodeCheckError, commands, effect, state_before, test_changes};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,15 +23,15 @@ impl BaseRun {
     /// Needed if the tests, or the files that run them, have changed.
     pub fn needed(
         changes: &Changes,
-        word: &PlanWord,
+        announced: &AnnouncedChanges,
         folder: &Path,
         base: &str,
         problems: &[Problem],
     ) -> Option<Self> {
-        let settings = commands::unplanned(changes, word, folder, base);
+        let settings = commands::unplanned(changes, announced, folder, base);
         let run = Self {
             settings: settings.into_iter().map(|change| change.path.clone()).collect(),
-            tests: test_changes::rewritten(changes, word)
+            tests: test_changes::rewritten(changes, announced)
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
@@ -50,14 +50,14 @@ impl BaseRun {
         case: &CodeAttempt<'_>,
         base: &str,
         changes: &Changes,
-        word: &PlanWord,
+        announced: &AnnouncedChanges,
         before: &ProjectState,
         after: &ProjectState,
         runner: &Runner,
     ) -> Result<Option<Problem>, CodeCheckError> {
         let selected = changes.files.iter().filter(|change| match change.kind {
             FileKind::Source | FileKind::Document | FileKind::Data => !self.settings.contains(&change.path),
-            FileKind::Test | FileKind::Settings => !change.is_new() && word.names(&change.path),
+            FileKind::Test | FileKind::Settings => !change.is_new() && announced.names(&change.path),
         });
         let selected: Vec<&FileChange> = selected.collect();
         let Some(state) = state_before::with_files(case, base, &selected, &BTreeMap::new(), runner)? else {

@@ -1,9 +1,9 @@
 //! The files that builds and tests run: whether the change touches them, or makes the tests ineffective.
 
+use super::announced::AnnouncedChanges;
 use super::effect::{listed, stripped};
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange, git};
-use super::plan_word::PlanWord;
 use super::steered::{ACTS, acting_lines};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const MANIFEST_PARTS: [&str; 7] = ["jest", "mocha", "vitest", "ava", "c8", "nyc"
 /// Changed settings that affect builds and tests and that the plan does not name.
 pub fn unplanned<'a>(
     changes: &'a Changes,
-    word: &PlanWord,
+    announced: &AnnouncedChanges,
     folder: &Path,
     base: &str,
 ) -> Vec<&'a FileChange> {
@@ -31,11 +31,11 @@ pub fn unplanned<'a>(
                 !change.is_new() && scripts.contains(&change.path)
             }
         })
-        .filter(|change| !word.names(&change.path))
+        .filter(|change| !announced.names(&change.path))
         .collect()
 }
 
-pub fn problems(changes: &Changes, word: &PlanWord, folder: &Path, base: &str) -> Vec<Problem> {
+pub fn problems(changes: &Changes, announced: &AnnouncedChanges, folder: &Path, base: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     for change in &changes.files {
         if let Some(why) = disarmed(change) {
@@ -45,7 +45,7 @@ pub fn problems(changes: &Changes, word: &PlanWord, folder: &Path, base: &str) -
             ));
         }
     }
-    let unplanned: Vec<&str> = unplanned(changes, word, folder, base)
+    let unplanned: Vec<&str> = unplanned(changes, announced, folder, base)
         .into_iter()
         .map(|change| change.path.as_str())
         .collect();

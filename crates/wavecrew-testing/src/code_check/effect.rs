@@ -1,30 +1,21 @@
 //! Whether a change has an effect. Changes of only comments, layout or dead code have none; stubs, and
 //! results written only for the tests, do not count either.
 
+use super::announced::AnnouncedChanges;
 use super::file_kind::FileKind;
 use super::git_changes::{Changes, FileChange};
 use super::hard_coded;
-use super::plan_word::PlanWord;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule, quoted_path};
+use wavecrew_core::view::first_few;
+use wavecrew_measure::verify::mentions;
 use wavecrew_syntax::{BodyShape, FunctionShape, Grammar, functions, same_code, tests};
 
 /// How many names a message lists.
 const LISTED: usize = 6;
 
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(LISTED)
-        .map(|name| quoted_path(name.as_ref()))
-        .collect();
-    let more = names.len().saturating_sub(LISTED);
-    let shown = shown.join(", ");
-    if more == 0 {
-        shown
-    } else {
-        format!("{shown} and {more} more")
-    }
+    first_few(names.iter().map(|name| quoted_path(name.as_ref())), LISTED)
 }
 
 /// Whether the change of one file can change what the program does.
@@ -65,10 +56,12 @@ pub fn stripped(text: &str) -> String {
 }
 
 /// The problems of a change that should implement something.
-pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+pub fn problems(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
     let mut problems = Vec::new();
     let planned_document = |change: &&FileChange| {
-        change.kind == FileKind::Document && word.names(&change.path) && !change.texts().1.trim().is_empty()
+        change.kind == FileKind::Document
+            && announced.names(&change.path)
+            && !change.texts().1.trim().is_empty()
     };
     let effective: Vec<&FileChange> = changes
         .files
@@ -86,23 +79,23 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         ));
         return problems;
     }
-    problems.extend(bodies(changes, word));
+    problems.extend(bodies(changes, announced));
     problems.extend(hard_coded::swallowed(changes));
-    problems.extend(hard_coded::answered(changes, word));
-    problems.extend(unplanned(changes, &effective, word));
+    problems.extend(hard_coded::answered(changes, announced));
+    problems.extend(unplanned(changes, &effective, announced));
     problems
 }
 
-fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> Vec<Problem> {
-    if word.files.is_empty() {
+fn unplanned(changes: &Changes, effective: &[&FileChange], announced: &AnnouncedChanges) -> Vec<Problem> {
+    if announced.files.is_empty() {
         return Vec::new();
     }
     let mut problems = Vec::new();
     let of_tests = |file: &&String| super::file_kind::kind_of(file) == FileKind::Test;
-    let (tests, sources): (Vec<&String>, Vec<&String>) = word.files.iter().partition(of_tests);
+    let (tests, sources): (Vec<&String>, Vec<&String>) = announced.files.iter().partition(of_tests);
     let done = effective
         .iter()
-        .any(|change| change.kind != FileKind::Test && word.names(&change.path));
+        .any(|change| change.kind != FileKind::Test && announced.names(&change.path));
     if !sources.is_empty() && !done {
         problems.push(Problem::new(
             Rule::Unplanned,
@@ -124,7 +117,9 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
     }
     let beside: Vec<&str> = effective
         .iter()
-        .filter(|change| change.kind == FileKind::Source && !change.is_new() && !word.names(&change.path))
+        .filter(|change| {
+            change.kind == FileKind::Source && !change.is_new() && !announced.names(&change.path)
+        })
         .map(|change| change.path.as_str())
         .collect();
     if !beside.is_empty() {
@@ -140,7 +135,7 @@ fn unplanned(changes: &Changes, effective: &[&FileChange], word: &PlanWord) -> V
 }
 
 /// Functions of the change that are stubs, or tables of what tests expect.
-fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+fn bodies(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
     let test_texts: Vec<&str> = changes
         .files
         .iter()
@@ -177,18 +172,19 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
                 BodyShape::Stub | BodyShape::Empty if overridden => {}
                 BodyShape::Stub => stubs.push(place),
                 BodyShape::Empty => {
-                    let is_planned = !word.parameters(&function.name).is_empty() && !word.wants_nothing();
+                    let is_planned =
+                        !announced.parameters(&function.name).is_empty() && !announced.wants_nothing();
                     idle.extend(is_planned.then(|| place.clone()));
                     empty.push(place);
                 }
                 BodyShape::Constants(answers) => {
                     real = true;
                     let expected = |test: &&str| {
-                        has_word(test, &function.name)
+                        mentions(test, &function.name)
                             && answers
                                 .iter()
                                 .filter(|answer| !answer.is_empty())
-                                .all(|answer| has_word(test, answer))
+                                .all(|answer| mentions(test, answer))
                     };
                     if test_texts.iter().any(expected) {
                         tables.push(place);
@@ -196,7 +192,7 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
                 }
                 BodyShape::Real => {
                     real = true;
-                    let planned = word.parameters(&function.name);
+                    let planned = announced.parameters(&function.name);
                     let is_planned = |name: &&String| planned.contains(&name.to_lowercase().as_str());
                     let names = function.unused.iter().filter(is_planned);
                     ignored.extend(names.map(|name| format!("{name} of {place}")));
@@ -238,7 +234,7 @@ fn bodies(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
 }
 
 /// Files whose new tests cannot fail.
-pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
+pub fn tests_without_assertions(changes: &Changes) -> Option<Problem> {
     const ASSERTING: [&str; 5] = ["assert", "expect", "check", "verify", "should"];
     let mut found = Vec::new();
     for change in changes
@@ -249,7 +245,7 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
         let Some(language) = Grammar::of(Path::new(&change.path)) else {
             continue;
         };
-        let (mut all, mut hollow) = (0, Vec::new());
+        let (mut all, mut without_assertions) = (0, Vec::new());
         let (before, after) = change.texts();
         let known = tests(language, before);
         let lines: Vec<&str> = after.lines().collect();
@@ -262,11 +258,11 @@ pub fn hollow_tests(changes: &Changes) -> Option<Problem> {
                 .filter_map(|number| lines.get((number as usize).checked_sub(1)?))
                 .any(|line| ASSERTING.iter().any(|word| line.to_lowercase().contains(word)));
             if test.assertions.is_empty() && (test.vacuous > 0 || !own) {
-                hollow.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
+                without_assertions.push(format!("{} ({}:{})", test.name, change.path, test.lines.first));
             }
         }
-        if hollow.len() == all {
-            found.append(&mut hollow);
+        if without_assertions.len() == all {
+            found.append(&mut without_assertions);
         }
     }
     (!found.is_empty()).then(|| {
@@ -297,15 +293,6 @@ pub fn links(changes: &Changes, folder: &Path) -> Option<Problem> {
     })
 }
 
-pub fn has_word(text: &str, word: &str) -> bool {
-    let inside = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + word.len()..].chars().next();
-        !before.is_some_and(inside) && !after.is_some_and(inside)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::git_changes::changes;
@@ -314,9 +301,9 @@ mod tests {
     #[test]
     fn a_file_of_tests_that_cannot_fail() {
         let good = ("tests/test_a.py", "def test_a():\n    assert f(1) == 2\n");
-        let hollow = ("tests/test_b.py", "def test_b():\n    f(1)\n");
-        assert!(hollow_tests(&changes(&[good])).is_none());
-        let problem = hollow_tests(&changes(&[good, hollow])).unwrap();
+        let without_assertions = ("tests/test_b.py", "def test_b():\n    f(1)\n");
+        assert!(tests_without_assertions(&changes(&[good])).is_none());
+        let problem = tests_without_assertions(&changes(&[good, without_assertions])).unwrap();
         assert!(
             problem.text.contains("test_b") && !problem.text.contains("test_a"),
             "{}",

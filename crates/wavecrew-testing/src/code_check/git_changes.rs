@@ -3,8 +3,8 @@
 
 use super::file_kind::{FileKind, kind_of};
 use std::fs;
-use std::path::Path;
-use wavecrew_process::{git_command, git_output};
+use std::path::{Path, PathBuf};
+use wavecrew_process::{git_bytes, git_names};
 use wavecrew_session::WORKFLOW_FOLDER;
 
 /// A working copy, and the commit that its work began with.
@@ -48,21 +48,20 @@ impl Changes {
 
 /// The differences from the commit, committed or not; `None` without a repository.
 pub fn since(folder: &Path, base: &str) -> Option<Changes> {
-    let tracked = git(
+    let tracked = listed(
         folder,
         &["diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", base],
     )?;
     let below = git(folder, &["rev-parse", "--show-prefix"])?;
     let below = below.trim_end_matches('\n');
-    let tracked = tracked.split('\0').filter(|name| !name.is_empty()).map(|name| {
+    let tracked = tracked.iter().map(|name| {
         name.strip_prefix(below).map_or_else(
             || format!("{}{name}", "../".repeat(below.matches('/').count())),
             str::to_owned,
         )
     });
-    let fresh = git(folder, &["ls-files", "--others", "--exclude-standard", "-z"])?;
-    let fresh = fresh.split('\0').map(str::to_owned);
-    let ours = |name: &String| !name.is_empty() && !Path::new(name).starts_with(WORKFLOW_FOLDER);
+    let fresh = listed(folder, &["ls-files", "--others", "--exclude-standard", "-z"])?;
+    let ours = |name: &String| !Path::new(name).starts_with(WORKFLOW_FOLDER);
     let mut names: Vec<String> = tracked.chain(fresh).chain(hidden(folder)).filter(ours).collect();
     names.sort_unstable();
     names.dedup();
@@ -92,8 +91,8 @@ pub fn since(folder: &Path, base: &str) -> Option<Changes> {
 
 /// Files that git skips (`assume-unchanged`, `skip-worktree`), and ignored files that affect tests.
 fn hidden(folder: &Path) -> Vec<String> {
-    let listed = git(folder, &["ls-files", "-v", "-z"]).unwrap_or_default();
-    let flagged = listed.split('\0').filter_map(|line| {
+    let all = listed(folder, &["ls-files", "-v", "-z"]).unwrap_or_default();
+    let flagged = all.iter().filter_map(|line| {
         let (flag, name) = line.split_once(' ')?;
         let is_hidden = flag == "S" || flag.chars().all(|c| c.is_ascii_lowercase());
         is_hidden.then(|| name.to_owned())
@@ -106,20 +105,22 @@ fn hidden(folder: &Path) -> Vec<String> {
         "--directory",
         "-z",
     ];
-    let ignored = git(folder, &ignored).unwrap_or_default();
-    let acting = ignored
-        .split('\0')
-        .filter(|name| !name.ends_with('/') && kind_of(name) == FileKind::Settings);
-    flagged.chain(acting.map(str::to_owned)).collect()
+    let ignored = listed(folder, &ignored).unwrap_or_default();
+    let acting = |name: &String| !name.ends_with('/') && kind_of(name) == FileKind::Settings;
+    flagged.chain(ignored.into_iter().filter(acting)).collect()
 }
 
 /// The output of git; `None` if it fails. The settings of the repository cannot start programs.
 pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
-    let mut command = git_command(folder, words);
-    command.env("GIT_OPTIONAL_LOCKS", "0");
-    let output = git_output(command).ok()?;
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    output.status.success().then_some(printed)
+    let printed = git_bytes(folder, words).ok()??;
+    Some(String::from_utf8_lossy(&printed).into_owned())
+}
+
+/// The names that git lists with `-z`.
+fn listed(folder: &Path, words: &[&str]) -> Option<Vec<String>> {
+    let printed = git_bytes(folder, words).ok()??;
+    let name = |path: PathBuf| path.to_string_lossy().into_owned();
+    Some(git_names(&printed).map(name).collect())
 }
 
 /// New files with these texts.

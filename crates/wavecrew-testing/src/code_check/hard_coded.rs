@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
+use super::announced::AnnouncedChanges;
 use super::effect::listed;
 use super::file_kind::{FileKind, kind_of};
 use super::git_changes::{Changes, FileChange, git};
-use super::plan_word::PlanWord;
 use wavecrew_core::claim::{Problem, Rule};
 
 /// New code that looks results up by its whole argument in a table that it never fills. Keys that are put together count
 /// only if the table is in a new file of data that the plan does not name.
-pub fn answered(changes: &Changes, word: &PlanWord) -> Option<Problem> {
+pub fn answered(changes: &Changes, announced: &AnnouncedChanges) -> Option<Problem> {
     const TEMPLATES: [&str; 3] = ["f\"", "f'", "`"];
     const TEXT_OF: [&str; 6] = [
         "json.stringify(",
@@ -22,7 +22,7 @@ pub fn answered(changes: &Changes, word: &PlanWord) -> Option<Problem> {
         "string(",
     ];
     let data: Vec<&str> = of_kind(changes, FileKind::Data)
-        .filter(|change| change.is_new() && !word.names(&change.path))
+        .filter(|change| change.is_new() && !announced.names(&change.path))
         .filter_map(|change| change.path.rsplit('/').next())
         .collect();
     let mut places = Vec::new();
@@ -209,16 +209,16 @@ mod tests {
             ),
         ] {
             let path = if text.contains("const") { "a.js" } else { "a.py" };
-            let found = answered(&changes(&[(path, text)]), &PlanWord::default());
+            let found = answered(&changes(&[(path, text)]), &AnnouncedChanges::default());
             assert_eq!(found.is_some(), expected, "{text}");
         }
         let code =
             "ANSWERS = load(\"answers.json\")\ndef f(x, y):\n    return ANSWERS.get(f\"{len(x)}/{y}\", 0)\n";
-        let mut word = PlanWord::default();
+        let mut announced = AnnouncedChanges::default();
         let both = changes(&[("a.py", code), ("answers.json", "{}")]);
-        assert!(answered(&both, &word).is_some());
-        word.files.push("answers.json".to_owned());
-        assert!(answered(&both, &word).is_none());
+        assert!(answered(&both, &announced).is_some());
+        announced.files.push("answers.json".to_owned());
+        assert!(answered(&both, &announced).is_none());
     }
 
     #[test]

@@ -2,18 +2,18 @@
 //! is worse than before, also with the commands and tests of the base commit. Runs the project's own build
 //! and tests.
 
+mod announced;
 mod base_run;
 mod behaviour;
 mod commands;
 mod effect;
+mod emptied_code;
 mod file_kind;
 mod git_changes;
 mod hard_coded;
-mod plan_word;
 mod state_before;
 mod steered;
 mod test_changes;
-mod unnoticed;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,10 +34,10 @@ use wavecrew_measure::verify::{
 };
 use wavecrew_session::{SessionDir, atomic};
 
+use announced::AnnouncedChanges;
 use base_run::BaseRun;
 use file_kind::FileKind;
 use git_changes::Changes;
-use plan_word::PlanWord;
 use wavecrew_core::check_report::{BASE_STATE, CheckDetails, CheckReport};
 use wavecrew_syntax::Grammar;
 
@@ -104,7 +104,7 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         ));
     }
     if let Some(changes) = found.changes.as_ref().filter(|_| !again) {
-        let problems = effect::problems(changes, &found.word);
+        let problems = effect::problems(changes, &found.announced);
         found.problems.extend(problems);
         found
             .problems
@@ -112,7 +112,9 @@ pub fn check_code(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError>
         found
             .problems
             .extend(hard_coded::hidden_absent(changes, case.folder));
-        found.problems.extend(unnoticed::problem(case, &found, changes)?);
+        found
+            .problems
+            .extend(emptied_code::problem(case, &found, changes)?);
     }
     let complaint = found.complaint();
     let mut report = found.report(case, complaint);
@@ -150,7 +152,7 @@ pub fn check_tests(case: &CodeAttempt<'_>) -> Result<CheckReport, CodeCheckError
     };
     found
         .problems
-        .extend(found.changes.as_ref().and_then(effect::hollow_tests));
+        .extend(found.changes.as_ref().and_then(effect::tests_without_assertions));
     let complaint = match found.pass_rate() {
         Some(rate) if rate >= wanted && found.comparison.lost.is_empty() && found.builds() => None,
         Some(rate) if found.builds() => {
@@ -185,7 +187,7 @@ struct CodeState {
     branch: Option<String>,
     /// `None` if that is unknown.
     changes: Option<Changes>,
-    word: PlanWord,
+    announced: AnnouncedChanges,
     after: ProjectState,
     comparison: Comparison,
     problems: Vec<Problem>,
@@ -212,7 +214,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
     let folder = case.folder.canonicalize()?;
     let commands = verify::find_commands(&folder, case.settings);
     let after = verify::run(&commands, &folder, &runner)?;
-    let word = PlanWord::of(case);
+    let announced = AnnouncedChanges::of(case);
     let mut problems = Vec::new();
     let mut as_it_was = None;
     if let (Some(base), Some(changes)) = (base, &changes) {
@@ -222,10 +224,10 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
             );
             problems.push(Problem::new(Rule::History, text));
         }
-        problems.extend(commands::problems(changes, &word, &folder, base));
+        problems.extend(commands::problems(changes, &announced, &folder, base));
         problems.extend(effect::links(changes, &folder));
-        problems.extend(test_changes::problems(changes, &word));
-        as_it_was = BaseRun::needed(changes, &word, &folder, base, &problems);
+        problems.extend(test_changes::problems(changes, &announced));
+        as_it_was = BaseRun::needed(changes, &announced, &folder, base, &problems);
     }
     problems.extend(test_changes::figures(&folder, case.claims, passed(&after)));
     let before = match base.filter(|_| needs_the_past(&after) || as_it_was.is_some()) {
@@ -237,7 +239,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         None => (NOTHING_KNOWN, None),
     };
     if let (Some(run), Some(base), Some(changes), true) = (as_it_was, base, &changes, hash.is_some()) {
-        problems.extend(run.problem(case, base, changes, &word, &before, &after, &runner)?);
+        problems.extend(run.problem(case, base, changes, &announced, &before, &after, &runner)?);
     }
     let mut comparison = verify::compare(&before, &after);
     if let Some(changes) = &changes {
@@ -256,7 +258,7 @@ fn build_and_test(case: &CodeAttempt<'_>) -> Result<Result<CodeState, CheckRepor
         base: base.map(str::to_owned),
         branch: tree.map(|tree| tree.branch.clone()),
         changes,
-        word,
+        announced,
         after,
         problems,
         before: hash,
@@ -309,7 +311,7 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
     let Some(rate) = share_of_green(&tests).filter(|rate| *rate < wanted) else {
         return Ok(None);
     };
-    let failing = tests.iter().filter_map(|(id, went)| match went {
+    let failing = tests.iter().filter_map(|(id, result)| match result {
         TestResult::Failed { message } => Some(format!("{id}: {message}")),
         TestResult::Passed | TestResult::NotCounted => None,
     });
@@ -329,10 +331,13 @@ fn check_affected(case: &CodeAttempt<'_>, wanted: f64) -> Result<Option<CheckDet
 
 /// The share of tests that pass, of those that were run.
 fn share_of_green(tests: &BTreeMap<TestId, TestResult>) -> Option<f64> {
-    let green = tests.values().filter(|went| **went == TestResult::Passed).count();
+    let green = tests
+        .values()
+        .filter(|result| **result == TestResult::Passed)
+        .count();
     let red = tests
         .values()
-        .filter(|went| matches!(went, TestResult::Failed { .. }))
+        .filter(|result| matches!(result, TestResult::Failed { .. }))
         .count();
     #[expect(clippy::cast_precision_loss, reason = "nobody has so many tests")]
     let rate = green as f64 / (green + red).max(1) as f64;

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wavecrew_core::claim::content_hash;
-use wavecrew_measure::TestId;
 use wavecrew_measure::run::{MeasureError, Runner};
-use wavecrew_measure::verify::{self, CommandOutcome, ProjectState, SuiteResult, TestResult};
+use wavecrew_measure::verify::{self, ProjectState};
 use wavecrew_session::atomic;
 
 /// A state as it is stored.
@@ -19,33 +18,7 @@ struct Kept {
     #[serde(default)]
     given: [Option<String>; 3],
     #[serde(flatten)]
-    found: Found,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Found {
-    setup: Option<KeptOutcome>,
-    build: Option<KeptOutcome>,
-    tests: KeptTests,
-}
-
-/// How a command failed, with its output; `None` if it succeeded.
-type KeptOutcome = Option<(String, String)>;
-
-#[derive(Serialize, Deserialize)]
-enum KeptTests {
-    None,
-    NotRun,
-    Command(String, KeptOutcome),
-    /// File, name and outcome.
-    Measured(Vec<(String, String, KeptWent)>),
-}
-
-#[derive(Serialize, Deserialize)]
-enum KeptWent {
-    Green,
-    Red(String),
-    Aside,
+    state: ProjectState,
 }
 
 /// The state at a commit, and the hash of the file that keeps it.
@@ -66,20 +39,25 @@ pub fn at(case: &CodeAttempt<'_>, base: &str, runner: &Runner) -> Result<Option<
         && let Ok(kept) = serde_json::from_slice::<Kept>(&bytes)
         && kept.given == given
     {
-        let state = kept.found.into();
-        return Ok(Some(StateBefore { state, hash }));
+        return Ok(Some(StateBefore {
+            state: kept.state,
+            hash,
+        }));
     }
     let Some(copy) = Copy::of(case, base) else {
         return Ok(None);
     };
     let folder = copy.project_folder();
     let state = verify::run(&verify::find_commands(&folder, settings), &folder, runner)?;
-    let found = Found::from(&state);
-    let text = serde_json::to_vec(&Kept { given, found }).expect("plain data");
+    let kept = Kept { given, state };
+    let text = serde_json::to_vec(&kept).expect("plain data");
     // Without the file, the next check measures the state again.
     let _ = atomic::write_volatile(&file, &text);
     let hash = content_hash(&text);
-    Ok(Some(StateBefore { state, hash }))
+    Ok(Some(StateBefore {
+        state: kept.state,
+        hash,
+    }))
 }
 
 /// The state of the base commit with these files of the worker, or with another text in place of some of them: the old
@@ -161,81 +139,11 @@ impl Drop for Copy<'_> {
     }
 }
 
-fn kept(outcome: &CommandOutcome) -> KeptOutcome {
-    match outcome {
-        CommandOutcome::Passed => None,
-        CommandOutcome::Failed { how, output } => Some((how.clone(), output.clone())),
-    }
-}
-
-fn outcome(kept: KeptOutcome) -> CommandOutcome {
-    match kept {
-        None => CommandOutcome::Passed,
-        Some((how, output)) => CommandOutcome::Failed { how, output },
-    }
-}
-
-impl From<&ProjectState> for Found {
-    fn from(state: &ProjectState) -> Self {
-        let tests = match &state.tests {
-            SuiteResult::None => KeptTests::None,
-            SuiteResult::NotRun => KeptTests::NotRun,
-            SuiteResult::Command { line, outcome } => KeptTests::Command(line.clone(), kept(outcome)),
-            SuiteResult::Measured { tests } => {
-                let test = |(id, went): (&TestId, &TestResult)| {
-                    let went = match went {
-                        TestResult::Passed => KeptWent::Green,
-                        TestResult::Failed { message } => KeptWent::Red(message.clone()),
-                        TestResult::NotCounted => KeptWent::Aside,
-                    };
-                    (id.file.clone(), id.name.clone(), went)
-                };
-                KeptTests::Measured(tests.iter().map(test).collect())
-            }
-        };
-        Self {
-            setup: state.setup.as_ref().map(kept),
-            build: state.build.as_ref().map(kept),
-            tests,
-        }
-    }
-}
-
-impl From<Found> for ProjectState {
-    fn from(kept: Found) -> Self {
-        let tests = match kept.tests {
-            KeptTests::None => SuiteResult::None,
-            KeptTests::NotRun => SuiteResult::NotRun,
-            KeptTests::Command(line, ended) => SuiteResult::Command {
-                line,
-                outcome: outcome(ended),
-            },
-            KeptTests::Measured(tests) => {
-                let test = |(file, name, went)| {
-                    let went = match went {
-                        KeptWent::Green => TestResult::Passed,
-                        KeptWent::Red(message) => TestResult::Failed { message },
-                        KeptWent::Aside => TestResult::NotCounted,
-                    };
-                    (TestId { file, name }, went)
-                };
-                SuiteResult::Measured {
-                    tests: tests.into_iter().map(test).collect(),
-                }
-            }
-        };
-        Self {
-            setup: kept.setup.map(outcome),
-            build: kept.build.map(outcome),
-            tests,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use wavecrew_measure::TestId;
+    use wavecrew_measure::verify::{CommandOutcome, SuiteResult, TestResult};
 
     #[test]
     fn a_state_that_was_kept_is_the_same() {
@@ -270,9 +178,14 @@ mod tests {
                 build: Some(failed.clone()),
                 tests,
             };
-            let text = serde_json::to_vec(&Found::from(&state)).unwrap();
-            let again: ProjectState = serde_json::from_slice::<Found>(&text).unwrap().into();
-            assert_eq!(again, state);
+            let given = [None, None, Some("make test".to_owned())];
+            let text = serde_json::to_vec(&Kept {
+                given,
+                state: state.clone(),
+            })
+            .unwrap();
+            let again: Kept = serde_json::from_slice(&text).unwrap();
+            assert_eq!(again.state, state);
         }
     }
 }

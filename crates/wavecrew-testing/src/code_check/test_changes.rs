@@ -1,10 +1,10 @@
 //! Tests of the base commit that the change weakened. Reads tests as syntax trees, so that a test may move, be renamed or be
 //! split; in other languages it counts assertions.
 
+use super::announced::AnnouncedChanges;
 use super::effect::{listed, stripped};
 use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::{Changes, FileChange};
-use super::plan_word::PlanWord;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
 use wavecrew_syntax::{Grammar, TestDefinition, TestMode, Weakening, WeakeningKind, tests, weakened};
@@ -15,7 +15,7 @@ const ASSERTIONS: [&str; 7] = [
 ];
 
 /// Tests of the base commit that assert less than before, if the plan does not announce it.
-pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
+pub fn problems(changes: &Changes, announced: &AnnouncedChanges) -> Vec<Problem> {
     let of_tests = || {
         changes
             .files
@@ -30,7 +30,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
     let mut found = Vec::new();
     for change in of_tests().filter(|change| !change.is_new()) {
         if Grammar::of(Path::new(&change.path)).is_none() {
-            found.extend(fewer_assertions(change).filter(|_| !word.names(&change.path)));
+            found.extend(fewer_assertions(change).filter(|_| !announced.names(&change.path)));
             continue;
         }
         let was = definitions(change, change.before.as_deref());
@@ -41,7 +41,7 @@ pub fn problems(changes: &Changes, word: &PlanWord) -> Vec<Problem> {
         let weaker = weakened(&was, &is).into_iter().filter(|weakening| {
             let old = was.iter().find(|test| test.name == weakening.test);
             !old.is_some_and(|old| is_elsewhere(old, weakening, &is, &now))
-                && !is_planned(weakening, &change.path, word)
+                && !is_planned(weakening, &change.path, announced)
         });
         found.extend(weaker.map(|weakening| format!("{}: {}", change.path, weakening.message)));
     }
@@ -87,12 +87,12 @@ fn is_elsewhere(
     moved || (!old.assertions.is_empty() && old.assertions.iter().all(|assertion| has(&assertion.text)))
 }
 
-fn is_planned(weakening: &Weakening, path: &str, word: &PlanWord) -> bool {
+fn is_planned(weakening: &Weakening, path: &str, announced: &AnnouncedChanges) -> bool {
     match weakening.kind {
         WeakeningKind::FewerAssertions | WeakeningKind::FewerCases | WeakeningKind::Loosened
-            if !word.of_tester =>
+            if !announced.of_tester =>
         {
-            word.names(path)
+            announced.names(path)
         }
         WeakeningKind::Removed
         | WeakeningKind::Skipped
@@ -101,7 +101,7 @@ fn is_planned(weakening: &Weakening, path: &str, word: &PlanWord) -> bool {
         | WeakeningKind::Emptied
         | WeakeningKind::FewerAssertions
         | WeakeningKind::FewerCases
-        | WeakeningKind::Loosened => word.removes(path, &weakening.test),
+        | WeakeningKind::Loosened => announced.removes(path, &weakening.test),
     }
 }
 
@@ -122,12 +122,12 @@ fn fewer_assertions(change: &FileChange) -> Option<String> {
 }
 
 /// Test files of the base commit that differ now, if the plan does not announce it.
-pub fn rewritten<'a>(changes: &'a Changes, word: &PlanWord) -> Vec<&'a str> {
+pub fn rewritten<'a>(changes: &'a Changes, announced: &AnnouncedChanges) -> Vec<&'a str> {
     let is_changed = |change: &&FileChange| {
         change.kind == FileKind::Test
             && !change.is_new()
             && super::effect::has_effect(change)
-            && !word.names(&change.path)
+            && !announced.names(&change.path)
     };
     changes
         .files

@@ -19,7 +19,7 @@ use wavecrew_measure::{
     TestOutcome,
 };
 
-use crate::coverage_figures::together;
+use crate::coverage_figures::merge_coverage;
 use crate::layer::{self, Kind, Placed};
 use crate::progress::{ProgressOutput, StepProgress};
 use crate::scope::{FrameworkInScope, Scope};
@@ -460,7 +460,7 @@ impl LayerRun {
 
     fn add_coverage(&mut self, files: &[FileCoverage]) {
         let known = self.coverage.take().unwrap_or_default();
-        self.coverage = Some(together(&known, files));
+        self.coverage = Some(merge_coverage(&known, files));
     }
 
     /// Adds files that no test covers.

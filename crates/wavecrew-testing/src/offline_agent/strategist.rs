@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use wavecrew_core::view::{count, first_few};
 use wavecrew_session::SessionPaths;
 use wavecrew_syntax::{Symbol, SymbolKind};
 
@@ -37,14 +38,14 @@ pub fn work(task: &RoleTask) -> Result<RoleResult, String> {
         .map_or("nothing".to_owned(), |entry| entry.path.display().to_string());
     Ok(RoleResult::with(format!(
         "{} in scope ({}), {}; {} to test, {first} first. The strategy is in strategy/test-strategy.md.",
-        counted(task.scope.files.len(), "file"),
+        count(task.scope.files.len(), "file"),
         task.scope.how,
         if names.is_empty() {
             "no test framework".to_owned()
         } else {
             names.join(", ")
         },
-        counted(ranked.iter().map(|entry| entry.functions.len()).sum(), "function"),
+        count(ranked.iter().map(|entry| entry.functions.len()).sum(), "function"),
     )))
 }
 
@@ -111,7 +112,7 @@ fn scope(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
             "| `{}` | {} | {} |",
             file.path.display(),
             file.lines,
-            some(&names)
+            names_or_nothing(&names)
         );
     }
     text.push_str("\nTests, documents and generated code are not in scope.\n");
@@ -149,9 +150,13 @@ fn existing(framework: &FrameworkInScope) -> String {
             let shared = if shared.is_empty() {
                 String::new()
             } else {
-                format!(" Shared by tests: {}.", some(&shared))
+                format!(" Shared by tests: {}.", names_or_nothing(&shared))
             };
-            format!("{} in {}.{shared}", counted(many, "test file"), some(&folders))
+            format!(
+                "{} in {}.{shared}",
+                count(many, "test file"),
+                names_or_nothing(&folders)
+            )
         }
     }
 }
@@ -186,7 +191,7 @@ fn priorities(text: &mut String, ranked: &[Ranked<'_>], before: &BTreeMap<String
         } else {
             format!(
                 "{}: each path, the boundaries of its comparisons, and the errors it raises",
-                some(&names)
+                names_or_nothing(&names)
             )
         };
         let _ = writeln!(
@@ -236,27 +241,16 @@ fn risks(text: &mut String, task: &RoleTask, symbols: &BTreeMap<PathBuf, Vec<Sym
             let _ = writeln!(
                 text,
                 "- {why}: {}. Only reproducible results are asserted.",
-                some(&names)
+                names_or_nothing(&names)
             );
         }
     }
 }
 
 /// `a, b, c and 3 more`, or a text for an empty list.
-fn some(names: &[&str]) -> String {
+fn names_or_nothing(names: &[&str]) -> String {
     if names.is_empty() {
         return "nothing".to_owned();
     }
-    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("{}{more}", shown.join(", "))
-}
-
-fn counted(many: usize, what: &str) -> String {
-    wavecrew_core::view::count(many, what)
+    first_few(names.iter().map(|name| format!("`{name}`")), NAMED)
 }

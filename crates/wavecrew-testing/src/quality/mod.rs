@@ -14,7 +14,7 @@ use serde::Deserialize;
 use wavecrew_measure::FileCoverage;
 
 use crate::baseline::Baseline;
-use crate::coverage_figures::together;
+use crate::coverage_figures::merge_coverage;
 use crate::result::RunResult;
 use crate::rounds;
 use crate::scope::Scope;
@@ -79,7 +79,7 @@ impl Data {
                 continue;
             };
             if let Some(covered) = &run.coverage {
-                after = together(&after, &covered.files);
+                after = merge_coverage(&after, &covered.files);
             }
             layers.push(LayerData {
                 history: rounds::history(session, &layer.name, &run.task, run.attempt),

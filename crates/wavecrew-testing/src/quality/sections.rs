@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wavecrew_measure::{CoverageStatus, FileCoverage};
 
 use super::{Data, Score};
-use crate::coverage_figures::{lines, percent, together};
+use crate::coverage_figures::{lines, merge_coverage, percent};
 
 const BEGIN: &str = "<!-- measured: begin -->";
 const END: &str = "<!-- measured: end -->";
@@ -147,7 +147,7 @@ fn whole_layers(data: &Data) -> BTreeMap<&str, WholeLayer> {
         let Some(layer) = &part.part_of else { continue };
         let whole = layers.entry(layer).or_default();
         if let Some(covered) = &part.run.coverage {
-            whole.files = together(&whole.files, &covered.files);
+            whole.files = merge_coverage(&whole.files, &covered.files);
         }
         whole.target = part.run.target;
         whole.kept += part.run.kept.tests;

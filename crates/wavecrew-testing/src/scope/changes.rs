@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wavecrew_session::WORKFLOW_FOLDER;
 
-use wavecrew_diff::git::{names, run};
+use wavecrew_process::{git_bytes, git_names};
 
 /// What was compared to find the files in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Base {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum GitError {
+pub enum ChangesError {
     #[error("git knows no revision `{0}` here")]
     UnknownRevision(String),
     #[error("`--since {0}` requires a git repository")]
@@ -51,7 +51,7 @@ pub enum GitError {
     Unusable(#[from] io::Error),
 }
 
-impl GitError {
+impl ChangesError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::UnknownRevision(_) => "name a commit, a branch or a tag: `git log --oneline` shows some",
@@ -69,8 +69,8 @@ pub(super) struct Changes {
 }
 
 /// `None`: not a repository, or no git at all.
-pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Changes>, GitError> {
-    let inside = run(project, &["rev-parse", "--is-inside-work-tree"]);
+pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Changes>, ChangesError> {
+    let inside = git_bytes(project, &["rev-parse", "--is-inside-work-tree"]);
     let inside = match inside {
         Ok(answer) => answer.is_some(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
@@ -78,19 +78,19 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
     };
     if !inside {
         return match since {
-            Some(revision) => Err(GitError::NoRepository(revision.to_owned())),
+            Some(revision) => Err(ChangesError::NoRepository(revision.to_owned())),
             None => Ok(None),
         };
     }
     let verify = |revision: &str| {
-        run(
+        git_bytes(
             project,
             &["rev-parse", "--verify", "--quiet", "--end-of-options", revision],
         )
     };
     let commit = verify("HEAD")?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
     let diff = |base: &str| {
-        run(
+        git_bytes(
             project,
             &[
                 "diff",
@@ -108,7 +108,7 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
             // A leading dash would be an option.
             let known = !revision.starts_with('-') && verify(&format!("{revision}^{{commit}}"))?.is_some();
             let listed = if known { diff(revision)? } else { None };
-            let listed = listed.ok_or_else(|| GitError::UnknownRevision(revision.to_owned()))?;
+            let listed = listed.ok_or_else(|| ChangesError::UnknownRevision(revision.to_owned()))?;
             (Base::Since(revision.to_owned()), listed)
         }
         None if verify("HEAD~1")?.is_some() => (Base::LastCommit, diff("HEAD~1")?.unwrap_or_default()),
@@ -116,9 +116,10 @@ pub(super) fn changes(project: &Path, since: Option<&str>) -> Result<Option<Chan
         None if commit.is_some() => (Base::Staged, diff("HEAD")?.unwrap_or_default()),
         None => (Base::Staged, diff("--cached")?.unwrap_or_default()),
     };
-    let untracked = run(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
-    let files = names(&listed)
-        .chain(names(&untracked))
+    let untracked =
+        git_bytes(project, &["ls-files", "--others", "--exclude-standard", "-z"])?.unwrap_or_default();
+    let files = git_names(&listed)
+        .chain(git_names(&untracked))
         .filter(|path| !path.starts_with(WORKFLOW_FOLDER) && !path.starts_with(".git"))
         .collect();
     Ok(Some(Changes { base, commit, files }))

@@ -16,9 +16,10 @@ use wavecrew_measure::detect::{Project, by_project, conventions, project_of};
 
 use named_paths::Named;
 use wavecrew_core::sheet::closest;
+use wavecrew_core::view::count;
 use wavecrew_session::WORKFLOW_FOLDER;
 
-pub use changes::{Base, GitError};
+pub use changes::{Base, ChangesError};
 pub use parts::FILES_PER_TASK;
 
 pub use file::{
@@ -60,7 +61,7 @@ impl FilesInScope {
 }
 
 /// Finds the changed files in `project`, an absolute path; all files if nothing changed.
-pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, GitError> {
+pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, ChangesError> {
     let Named {
         paths: named,
         missing,
@@ -121,7 +122,7 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
     if !files.is_empty() {
         let mut how = format!(
             "{} {}",
-            counted(files.len(), "source file"),
+            count(files.len(), "source file"),
             changes.base.describe()
         );
         // A named path is tested whether it changed or not.
@@ -154,13 +155,13 @@ pub fn find(project: &Path, request: &ScopeRequest<'_>) -> Result<FilesInScope, 
         (0, _) => format!("nothing {}", changes.base.describe()),
         (gone, 0) => format!(
             "all of {} {} are deleted",
-            counted(gone, "file"),
+            count(gone, "file"),
             changes.base.describe()
         ),
         _ if !named.is_empty() => format!("none of its source files {}", changes.base.describe()),
         (n, _) => format!(
             "no source file is among {} {}",
-            counted(n, "file"),
+            count(n, "file"),
             changes.base.describe()
         ),
     }))
@@ -178,10 +179,6 @@ pub fn meant_path(project: &Path, missing: &str) -> Option<String> {
     let known: BTreeSet<String> = folders.map(|path| path.display().to_string()).collect();
     let wanted = missing.trim_start_matches("./").trim_end_matches('/');
     closest(wanted, known.iter().map(String::as_str)).map(str::to_owned)
-}
-
-fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn sources(path: &Path, project: &Path) -> Vec<PathBuf> {

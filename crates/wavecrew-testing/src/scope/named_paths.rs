@@ -17,7 +17,7 @@ impl Named {
         // `src` may be an ordinary word; if the request has only paths, it is a path.
         let only_paths = arguments
             .iter()
-            .all(|argument| there(project, argument).is_some());
+            .all(|argument| existing_path(project, argument).is_some());
         let words = arguments
             .iter()
             .flat_map(|argument| argument.split_whitespace())
@@ -26,14 +26,16 @@ impl Named {
         let mut paths: Vec<PathBuf> = words
             .chain(whole)
             .filter(|word| only_paths || word.contains(['/', '.']))
-            .filter_map(|word| there(project, word))
+            .filter_map(|word| existing_path(project, word))
             .collect();
         paths.sort();
         paths.dedup();
         // Among other words, `Node.js` is a word.
         let plain_names = arguments.iter().all(|argument| argument.contains(['/', '.']));
         let is_missing = |word: &&str| {
-            (plain_names || word.contains('/')) && there(project, word).is_none() && is_path(word, project)
+            (plain_names || word.contains('/'))
+                && existing_path(project, word).is_none()
+                && is_path(word, project)
         };
         let single = arguments.iter().map(|argument| argument.trim());
         let single = single.filter(|argument| !argument.contains(char::is_whitespace));
@@ -58,7 +60,7 @@ fn bare(word: &str) -> &str {
 }
 
 /// The word as a path below the project, if it exists.
-fn there(project: &Path, word: &str) -> Option<PathBuf> {
+fn existing_path(project: &Path, word: &str) -> Option<PathBuf> {
     if word.is_empty() || word.contains("..") {
         return None;
     }
@@ -76,7 +78,7 @@ fn is_path(word: &str, project: &Path) -> bool {
     let path = Path::new(word);
     let is_source = path.extension().is_some() && project_of(&project.join(path), project).is_some();
     let in_folder = |(folder, _): (&str, &str)| {
-        there(project, folder).is_some_and(|folder| project.join(folder).is_dir())
+        existing_path(project, folder).is_some_and(|folder| project.join(folder).is_dir())
     };
     is_source || word.starts_with("./") || word.split_once('/').is_some_and(in_folder)
 }

@@ -187,7 +187,7 @@ fn a_package_of_built_files_is_tested_through_its_entries() {
 #[test]
 fn a_revision_that_git_does_not_know_is_refused() {
     let lab = Lab::committed(&["a.py"]);
-    let said = |since| {
+    let reason = |since| {
         find(
             &lab.path(),
             &ScopeRequest {
@@ -198,8 +198,8 @@ fn a_revision_that_git_does_not_know_is_refused() {
         .unwrap_err()
         .to_string()
     };
-    assert_eq!(said("nowhere"), "git knows no revision `nowhere` here");
-    assert_eq!(said("--output=x"), "git knows no revision `--output=x` here");
+    assert_eq!(reason("nowhere"), "git knows no revision `nowhere` here");
+    assert_eq!(reason("--output=x"), "git knows no revision `--output=x` here");
     let bare = Lab::new(&["a.py"]);
     let error = find(
         &bare.path(),

@@ -1,6 +1,6 @@
 //! Unified diffs as in a code review: files, hunks, and both line numbers beside every line.
 
-use super::{plain, shortened};
+use super::{shortened, without_controls};
 use maud::{Markup, html};
 
 /// Bytes of a diff that are shown.
@@ -8,7 +8,7 @@ const BYTES: usize = 120_000;
 
 /// A unified diff. Text before it, such as the message of a commit, is shown unchanged.
 pub fn diff(text: &str) -> Markup {
-    let text = plain(&shortened(text, BYTES));
+    let text = without_controls(&shortened(text, BYTES));
     let (mut old, mut new, mut in_hunk) = (0, 0, false);
     html! {
         div.diff tabindex="0" role="region" aria-label="Changes" {
@@ -41,7 +41,7 @@ pub fn line_of(old: Option<u64>, new: Option<u64>, line: &str) -> Markup {
     html! {
         span class=[class] {
             span.at aria-hidden="true" { (number(old)) } span.at aria-hidden="true" { (number(new)) }
-            (plain(line))
+            (without_controls(line))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::diff::{diff, line_of};
 use super::task::shown_attempt;
-use super::{badge, markdown, plain, shortened};
+use super::{badge, markdown, shortened, without_controls};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use wavecrew_core::engine::WorktreeState;
 use wavecrew_core::id::TaskIx;
 use wavecrew_core::team::ColumnType;
 use wavecrew_core::view::one_line;
-use wavecrew_process::{git_command, git_output};
+use wavecrew_process::git_bytes;
 use wavecrew_session::SessionDir;
 
 /// Bytes of a file or a diff, tests, files and mutants that are shown.
@@ -85,7 +85,7 @@ fn measurement(shot: &Shot<'_>, task: TaskIx, run: &Value) -> Markup {
             summary { "Tests: " (run["accepted"]["tests"]) " kept, " (dropped.len()) " dropped" }
             @for test in dropped.iter().take(TESTS) {
                 p { (badge("failed")) " " code { (text(&test["file"])) "::" (text(&test["name"])) } ": " (text(&test["why"])) }
-                @if let Some(message) = test["message"].as_str() { pre.long tabindex="0" { (plain(message)) } }
+                @if let Some(message) = test["message"].as_str() { pre.long tabindex="0" { (without_controls(message)) } }
             }
             table {
                 thead { tr { th scope="col" { "Test" } th scope="col" { "Outcome" } th.num scope="col" { "Seconds" } } }
@@ -127,7 +127,7 @@ fn covered_file(shot: &Shot<'_>, file: &Value) -> Markup {
                 caption.visually-hidden { "Lines of " (path) " that no passing test runs" }
                 tbody { @for (at, line) in source.lines().enumerate().filter(|(at, _)| near(at + 1)).take(400) {
                     tr class=[missed.contains(&(at + 1)).then_some("missed")] {
-                        th scope="row" { (at + 1) } td { @if missed.contains(&(at + 1)) { span.visually-hidden { "not run: " } } (plain(line)) }
+                        th scope="row" { (at + 1) } td { @if missed.contains(&(at + 1)) { span.visually-hidden { "not run: " } } (without_controls(line)) }
                     }
                 } }
             } }
@@ -181,11 +181,8 @@ fn commits(shot: &Shot<'_>, task: TaskIx) -> Vec<String> {
 
 fn commit_diff(shot: &Shot<'_>, task: TaskIx, commit: &str) -> Markup {
     let words = ["show", "--no-color", "--stat", "--patch", commit];
-    let shown = git_output(git_command(shot.project(), &words));
-    let text = shown
-        .ok()
-        .filter(|shown| shown.status.success())
-        .map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned());
+    let shown = git_bytes(shot.project(), &words).ok().flatten();
+    let text = shown.map(|shown| String::from_utf8_lossy(&shown).into_owned());
     html! {
         details id=(shot.key(task, &format!("commit-{commit}"))) {
             summary { "Commit " code { (commit) } }
@@ -206,7 +203,7 @@ pub fn document(dir: &SessionDir, id: &str, path: &str) -> Markup {
             summary { "File " code { (one_line(path)) } }
             @if bytes.contains(&0) { p.soft { "Not a text file: " (bytes.len()) " bytes." } }
             @else if is_markdown { div.long tabindex="0" { (markdown::render(&text)) } }
-            @else { pre.long tabindex="0" { (plain(&shortened(&text, BYTES))) } }
+            @else { pre.long tabindex="0" { (without_controls(&shortened(&text, BYTES))) } }
         }
     }
 }

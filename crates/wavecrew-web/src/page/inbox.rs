@@ -2,7 +2,7 @@
 
 use super::diff::diff;
 use super::evidence::document;
-use super::plain;
+use super::without_controls;
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot, encode};
 use maud::{Markup, html};
@@ -29,7 +29,7 @@ pub fn form(dir: &SessionDir, asked: &OpenQuestion, title: &str, medium: Medium)
     html! {
         section.panel.inbox aria-labelledby=(id) {
             h2 id=(id) { (title) }
-            pre tabindex="0" { (plain(&asked.question)) }
+            pre tabindex="0" { (without_controls(&asked.question)) }
             @for path in &asked.documents { (document(dir, &format!("asked-{path}"), path)) }
             @if medium == Medium::Full {
                 form.stack method="post" action={ "/s/" (encode(dir.id())) "/answer" } {
@@ -39,7 +39,7 @@ pub fn form(dir: &SessionDir, asked: &OpenQuestion, title: &str, medium: Medium)
                     }
                     div.row {
                         @for (at, option) in asked.options.iter().enumerate() {
-                            button type="submit" name="answer" value=(option) class=[(at == 0).then_some("primary")] { (plain(&label(option))) }
+                            button type="submit" name="answer" value=(option) class=[(at == 0).then_some("primary")] { (without_controls(&label(option))) }
                         }
                     }
                     @if asked.open {
@@ -83,15 +83,15 @@ pub fn prompts(prompts: &[Prompt], medium: Medium) -> Markup {
     html! {
         @for prompt in prompts {
             section.panel.inbox aria-labelledby={ "prompt-" (prompt.id) } {
-                h2 id={ "prompt-" (prompt.id) } { (plain(&prompt.question)) }
+                h2 id={ "prompt-" (prompt.id) } { (without_controls(&prompt.question)) }
                 @if prompt.context.starts_with("--- ") { (diff(&prompt.context)) }
-                @else if !prompt.context.is_empty() { pre tabindex="0" { (plain(&prompt.context)) } }
+                @else if !prompt.context.is_empty() { pre tabindex="0" { (without_controls(&prompt.context)) } }
                 @if !prompt.is_question() {}
                 @else if medium == Medium::Full {
                     form.stack method="post" action={ "/answer/" (encode(&prompt.id.to_string())) } {
                         div.row {
                             @for (at, option) in prompt.options.iter().enumerate() {
-                                button type="submit" name="choice" value=(at) class=[(at == prompt.default).then_some("primary")] { (plain(option)) }
+                                button type="submit" name="choice" value=(at) class=[(at == prompt.default).then_some("primary")] { (without_controls(option)) }
                             }
                         }
                         @if let Some(text) = &prompt.text {

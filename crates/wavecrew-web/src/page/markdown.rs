@@ -8,7 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 const LONGEST: usize = 300_000;
 
 pub fn render(text: &str) -> Markup {
-    let text = super::plain(&shortened(text, LONGEST));
+    let text = super::without_controls(&shortened(text, LONGEST));
     let mut out = String::with_capacity(text.len() * 2);
     for event in Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
         match event {

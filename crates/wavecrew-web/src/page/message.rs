@@ -13,8 +13,8 @@ pub fn problem(title: &str, message: &str, help: &str) -> Markup {
     frame.around(&html! {
         section.panel.problem {
             h1 { (title) }
-            @if !message.is_empty() { p { (super::plain(message)) } }
-            @if !help.is_empty() { p { strong { "What to do: " } (super::plain(help)) } }
+            @if !message.is_empty() { p { (super::without_controls(message)) } }
+            @if !help.is_empty() { p { strong { "What to do: " } (super::without_controls(help)) } }
             p { a href="/" { "All sessions" } }
         }
     })

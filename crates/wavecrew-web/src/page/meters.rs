@@ -225,7 +225,7 @@ fn rounds(shot: &Shot<'_>) -> Markup {
                     @let title = format!("{}: {}", one_line(by), one_line(name).replace('_', " "));
                     div {
                         h3 { (title) }
-                        (trend(&title, values, top, None))
+                        (trend(&title, values, top))
                         table {
                             caption.visually-hidden { (title) }
                             thead { tr { @for round in 0..values.len() { th scope="col" { "Round " (round) } } } }

@@ -110,14 +110,14 @@ pub fn sign(state: &str) -> &'static str {
 }
 
 /// Text of workers on several lines, without control characters.
-pub fn plain(text: &str) -> String {
+pub fn without_controls(text: &str) -> String {
     sanitise(text.as_bytes())
 }
 
 /// A long text, folded behind its first line when it is long.
 pub fn folded(id: &str, summary: &str, text: &str) -> Markup {
     html! {
-        details id=(id) { summary { (summary) } pre.long tabindex="0" { (plain(&shortened(text, 200_000))) } }
+        details id=(id) { summary { (summary) } pre.long tabindex="0" { (without_controls(&shortened(text, 200_000))) } }
     }
 }
 

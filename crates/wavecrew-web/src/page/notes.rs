@@ -1,6 +1,6 @@
 //! Everything besides the results: decisions of policies, discoveries, messages, wisdom.
 
-use super::{badge, markdown, plain, shortened};
+use super::{badge, markdown, shortened, without_controls};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub fn decisions(shot: &Shot<'_>) -> Markup {
                     td.num { (decision.round) }
                     td.num { @if let Some(score) = decision.score { (format!("{score:.2}")) } }
                     td { @for (name, value) in &decision.measured { span.soft { (one_line(name)) } " " (one_line(value)) " " } }
-                    td { (plain(&decision.why)) }
+                    td { (without_controls(&decision.why)) }
                 } } }
             } }
         }

@@ -2,7 +2,6 @@
 //! agents.
 
 use super::{Frame, badge, board, inbox, meters, paged, pager, svg};
-use crate::follow::lock;
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Query, clock, encode};
 use maud::{Markup, html};
@@ -16,6 +15,7 @@ use wavecrew_core::engine::Counts;
 use wavecrew_core::pool::Pool;
 use wavecrew_core::time::human;
 use wavecrew_core::view::{one_line, wait_line};
+use wavecrew_process::LockAnyway;
 use wavecrew_run::questions::{self, OpenQuestion};
 use wavecrew_session::{SessionDir, SessionEntry, SessionError, SessionView, list_sessions};
 
@@ -58,7 +58,9 @@ impl Summaries {
         match entry {
             SessionEntry::Session(dir, _) => {
                 let stamp = stamp(&dir);
-                let known = lock(&self.0)
+                let known = self
+                    .0
+                    .lock_anyway()
                     .get(dir.id())
                     .filter(|(of, _)| *of == stamp)
                     .cloned();
@@ -67,7 +69,7 @@ impl Summaries {
                 }
                 let id = dir.id().to_owned();
                 let summary = summarise(dir).unwrap_or_else(|error| broken(&id, &error));
-                lock(&self.0).insert(id, (stamp, summary.clone()));
+                self.0.lock_anyway().insert(id, (stamp, summary.clone()));
                 summary
             }
             SessionEntry::Broken { path, error } => {

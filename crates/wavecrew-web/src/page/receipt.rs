@@ -1,6 +1,6 @@
 //! The receipt of a task: what was claimed, what the check found, and the verdict.
 
-use super::{badge, markdown, plain, shortened};
+use super::{badge, markdown, shortened, without_controls};
 use crate::shot::Shot;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -49,8 +49,8 @@ fn rows(shot: &Shot<'_>, task: TaskIx) -> Vec<Row> {
             @if !result.findings.is_empty() { div.long tabindex="0" { (markdown::render(&shortened(&result.findings, LONGEST))) } }
         },
         found: html! {
-            @if !result.error.is_empty() { (plain(&shortened(&result.error, LONGEST))) }
-            @else if !result.doubt.is_empty() { "In doubt: " (plain(&result.doubt)) }
+            @if !result.error.is_empty() { (without_controls(&shortened(&result.error, LONGEST))) }
+            @else if !result.doubt.is_empty() { "In doubt: " (without_controls(&result.doubt)) }
             @else {
                 @match result.verdict {
                     Verdict::Verified => "Every check passed.",
@@ -127,7 +127,7 @@ fn sent_back(shot: &Shot<'_>, task_ix: TaskIx) -> Vec<Row> {
             found: html! {
                 @if reason.len() > 300 {
                     details id=(shot.key(task_ix, &format!("back-{attempt}-{turn}"))) { summary { "Sent back: " (one_line(first)) } div.long tabindex="0" { (markdown::render(&shortened(reason, LONGEST))) } }
-                } @else { "Sent back: " (plain(reason)) }
+                } @else { "Sent back: " (without_controls(reason)) }
             },
             verdict: "contradicted",
         }
@@ -169,14 +169,14 @@ fn outputs(shot: &Shot<'_>, task: TaskIx, verdict: &'static str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, value) in result.outputs.iter().filter(|(_, value)| !value.is_empty()) {
         let type_ = ledger.team.column(name).map(|column| column.type_);
-        let said = claimed
+        let stated = claimed
             .get(name)
             .and_then(Value::as_str)
-            .filter(|said| !said.is_empty());
+            .filter(|stated| !stated.is_empty());
         let files = matches!(type_, Some(ColumnType::Path | ColumnType::Paths));
-        let differs = said.is_some_and(|said| said != value);
+        let differs = stated.is_some_and(|stated| stated != value);
         rows.push(Row {
-            claim: html! { span.soft { (one_line(name).replace('_', " ")) } " " (one_line(&shortened(said.unwrap_or(if files { value } else { "(left to the check)" }), 2000))) },
+            claim: html! { span.soft { (one_line(name).replace('_', " ")) } " " (one_line(&shortened(stated.unwrap_or(if files { value } else { "(left to the check)" }), 2000))) },
             found: html! {
                 @if files { (value.split(';').filter(|path| exists(shot, path.trim())).count()) " of " (value.split(';').count()) " files are there" }
                 @else if differs { "Measured: " strong { (one_line(value)) } }

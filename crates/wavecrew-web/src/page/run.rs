@@ -1,6 +1,6 @@
 //! The page of a run: head, inbox, figures, and one of its tabs. Each part is a fragment that the stream replaces.
 
-use super::{Frame, badge, board, history, inbox, meters, notes, plain, timeline};
+use super::{Frame, badge, board, history, inbox, meters, notes, timeline, without_controls};
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot};
 use maud::{Markup, html};
@@ -106,7 +106,7 @@ pub fn head(shot: &Shot<'_>) -> Markup {
         @if !shot.problems.is_empty() {
             section.panel.problem {
                 h2 { "Not everything could be read" }
-                ul { @for problem in shot.problems { li { (plain(problem)) } } }
+                ul { @for problem in shot.problems { li { (without_controls(problem)) } } }
                 p { "This page shows the rest. Copy the session folder before you repair anything: " code { (shot.dir.path().display()) } }
             }
         }

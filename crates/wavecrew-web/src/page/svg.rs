@@ -21,10 +21,10 @@ pub fn bar(label: &str, parts: &[(&str, f64)], whole: f64) -> Markup {
     }
 }
 
-/// A line through values between 0 and `top`, with a target.
-pub fn trend(label: &str, values: &[f64], top: f64, target: Option<f64>) -> Markup {
+/// A line through values between 0 and `top`.
+pub fn trend(label: &str, values: &[f64], top: f64) -> Markup {
     let (width, height) = (240.0, 60.0);
-    let top = values.iter().copied().chain(target).fold(top, f64::max);
+    let top = values.iter().copied().fold(top, f64::max);
     let y = |value: f64| round(height - 4.0 - value / top * (height - 8.0));
     let step = if values.len() > 1 {
         (width - 8.0) / count(values.len() - 1)
@@ -40,7 +40,6 @@ pub fn trend(label: &str, values: &[f64], top: f64, target: Option<f64>) -> Mark
     html! {
         svg.plot viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(label) {
             line.axis x1="0" x2=(width) y1=(height - 1.0) y2=(height - 1.0) {}
-            @if let Some(target) = target { line.target x1="0" x2=(width) y1=(y(target)) y2=(y(target)) {} }
             polyline.trend points=(points.join(" ")) {}
             @for (at, value) in values.iter().enumerate() { circle.fill-accent cx=(x(at)) cy=(y(*value)) r="3" {} }
         }

@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use super::run::action;
-use super::{Frame, badge, board, evidence, folded, inbox, plain, receipt, shortened};
+use super::{Frame, badge, board, evidence, folded, inbox, receipt, shortened, without_controls};
 use crate::server::desk::Prompt;
 use crate::shot::{Medium, Shot, encode, task_state};
 use maud::{Markup, html};
@@ -34,7 +34,7 @@ pub fn fragments(
         ),
         (
             "conversation",
-            html! { h2 { "Conversation" } (conversation_links(shot, task)) (conversation.render(&shot.key(task, "talk"))) (message_form(shot, task)) },
+            html! { h2 { "Conversation" } (conversation_links(shot, task)) (conversation.render(&shot.key(task, "conversation"))) (message_form(shot, task)) },
         ),
         ("attempts", attempts(shot, task)),
         ("row", row(shot, task)),
@@ -42,7 +42,7 @@ pub fn fragments(
 }
 
 pub fn page(shot: &Shot<'_>, task: TaskIx, conversation: &Conversation, prompts: &[Prompt]) -> Markup {
-    let [head, inbox, receipt, talked, attempts, row] =
+    let [head, inbox, receipt, conversation, attempts, row] =
         <[_; 6]>::try_from(fragments(shot, task, conversation, prompts))
             .expect("the parts above")
             .map(|(_, markup)| markup);
@@ -52,7 +52,7 @@ pub fn page(shot: &Shot<'_>, task: TaskIx, conversation: &Conversation, prompts:
         div #head aria-live="polite" { (head) }
         div #inbox aria-live="assertive" { (inbox) }
         section.panel #receipt { (receipt) }
-        section.panel #conversation { (talked) }
+        section.panel #conversation { (conversation) }
         section.panel #attempts { (attempts) }
         section.panel #row { (row) }
     };
@@ -160,7 +160,7 @@ struct Try<'a> {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     stop: Option<StopReason>,
-    said: String,
+    statement: String,
     verdict: Option<&'static str>,
     spent: TokenUsage,
     turns: u32,
@@ -208,12 +208,13 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 result,
             } if task == id => {
                 let one = tries.entry(*attempt).or_default();
-                let said = if result.error.is_empty() {
+                let statement = if result.error.is_empty() {
                     &result.findings
                 } else {
                     &result.error
                 };
-                (one.to, one.stop, one.said) = (Some(*at), Some(*stop), shortened(said, 3000).into_owned());
+                (one.to, one.stop, one.statement) =
+                    (Some(*at), Some(*stop), shortened(statement, 3000).into_owned());
                 one.verdict = Some(result.verdict.as_str());
             }
             Event::AttemptFailed {
@@ -232,7 +233,8 @@ pub fn attempts(shot: &Shot<'_>, task: TaskIx) -> Markup {
                 error,
             } if task == id => {
                 let one = tries.entry(*attempt).or_default();
-                (one.to, one.stop, one.said) = (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
+                (one.to, one.stop, one.statement) =
+                    (Some(*at), Some(*stop), shortened(error, 3000).into_owned());
             }
             Event::Spawned {
                 task,
@@ -273,7 +275,7 @@ fn one_attempt(number: u32, one: &Try<'_>) -> Markup {
                 @match one.stop { Some(stop) => li { "Ended: " (stop.as_str()) }, None => li { "Not ended" } }
                 @if let Some(verdict) = one.verdict { li { (badge(verdict)) } }
             }
-            p { (plain(&one.said)) }
+            p { (without_controls(&one.statement)) }
         }
     }
 }
@@ -297,7 +299,7 @@ pub fn row(shot: &Shot<'_>, task: TaskIx) -> Markup {
         @for (turn, text) in turns { (folded(&shot.key(task, &format!("prompt-{turn}")), &format!("Message of turn {turn}"), &text)) }
         div.scroll tabindex="0" { table {
             caption.visually-hidden { "The row of the table" }
-            tbody { @for (column, value) in columns.iter().filter(|(_, value)| !value.is_empty()) { tr { th scope="row" { (one_line(column)) } td { (plain(&shortened(value, 20_000))) } } } }
+            tbody { @for (column, value) in columns.iter().filter(|(_, value)| !value.is_empty()) { tr { th scope="row" { (one_line(column)) } td { (without_controls(&shortened(value, 20_000))) } } } }
         } }
         @if editable {
             details #edit-row {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use std::collections::{BTreeMap, HashSet};
 use wavecrew_core::event::{Event, StopReason};
 use wavecrew_core::time::{Timestamp, human};
-use wavecrew_core::view::one_line;
+use wavecrew_core::view::{clipped, one_line};
 
 const ROWS: usize = 80;
 const WIDTH: f64 = 1000.0;
@@ -88,7 +88,7 @@ pub fn timeline(shot: &Shot<'_>) -> Markup {
                 @for (at, span) in shown.iter().enumerate() {
                     @let y = count(at) * ROW;
                     a href=(shot.task_link(span.task)) {
-                        text x="0" y=(y + 14.0) { (clipped(span.task, 22)) @if span.attempt > 1 { " #" (span.attempt) } }
+                        text x="0" y=(y + 14.0) { (clipped(&one_line(span.task), 22)) @if span.attempt > 1 { " #" (span.attempt) } }
                         rect class={ "fill-" (span.state) @if critical.contains(&(span.task, span.attempt)) { " critical" } } x=(x(span.from)) y=(y + 4.0)
                             width=(round((x(span.to) - x(span.from)).max(2.0))) height=(ROW - 8.0) rx="2" {
                             title { (one_line(span.task)) ", attempt " (span.attempt) ": " (span.what) ", " (human(span.to.since(span.from))) ", " (short_agent(span.agent)) }
@@ -257,12 +257,4 @@ fn critical_time(spans: &[Span<'_>], path: &HashSet<(&str, u32)>) -> std::time::
         .iter()
         .filter(|span| path.contains(&(span.task, span.attempt)));
     on_path.map(|span| span.to.since(span.from)).sum()
-}
-
-fn clipped(text: &str, most: usize) -> String {
-    let text = one_line(text);
-    if text.chars().count() <= most {
-        return text;
-    }
-    text.chars().take(most - 1).chain(['…']).collect()
 }

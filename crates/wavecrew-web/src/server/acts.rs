@@ -2,7 +2,7 @@
 
 use super::desk::Reply;
 use super::guard::page;
-use super::{App, see, unreadable};
+use super::{App, redirect, unreadable};
 use crate::page::message::problem;
 use crate::shot::encode;
 use crate::{Act, Refusal};
@@ -25,7 +25,7 @@ pub async fn answer_prompt(
         None => Reply::Text(fields.get("text").cloned().unwrap_or_default()),
     };
     if app.desk.answer(prompt, reply) {
-        return see("/current");
+        return redirect("/current");
     }
     answered_already()
 }
@@ -78,7 +78,7 @@ pub async fn act_on_task(
     let act = match action.as_str() {
         "cancel" => Act::CancelTask(task),
         "retry" => Act::Retry(Some(task)),
-        "tell" => Act::Tell {
+        "tell" => Act::SendMessage {
             task,
             text: fields.get("text").cloned().unwrap_or_default(),
         },
@@ -98,11 +98,11 @@ async fn perform(app: Arc<App>, id: String, act: Act, target: String) -> Respons
         Ok::<_, SessionError>(app.person.act(&dir, act))
     });
     match done.await {
-        Ok(Ok(Ok(said))) if speaks => page(
+        Ok(Ok(Ok(done))) if speaks => page(
             StatusCode::OK,
-            &problem("Done", &said, "continue with the session"),
+            &problem("Done", &done, "continue with the session"),
         ),
-        Ok(Ok(Ok(_))) => see(&target),
+        Ok(Ok(Ok(_))) => redirect(&target),
         Ok(Ok(Err(Refusal { message, help }))) => {
             page(StatusCode::CONFLICT, &problem("Not done", &message, &help))
         }

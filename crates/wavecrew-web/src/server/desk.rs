@@ -1,10 +1,10 @@
 //! Questions that the command of this server asks in the browser: about the plan before a run, and about the
 //! next step after it. Each can be answered once. Also notices of the command, and whether it has ended.
 
-use crate::follow::lock;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
+use wavecrew_process::LockAnyway;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prompt {
@@ -57,7 +57,7 @@ struct State {
 impl Desk {
     /// Asks, and waits for the answer. `None` if nobody can answer any longer.
     pub fn ask(&self, mut prompt: Prompt) -> Option<Reply> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock_anyway();
         state.next += 1;
         let id = state.next;
         prompt.id = id;
@@ -76,7 +76,7 @@ impl Desk {
     /// Answers a question. Returns false if it already has an answer, or if the answer is not one of its
     /// options.
     pub fn answer(&self, id: u64, reply: Reply) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock_anyway();
         let Some(at) = state.open.iter().position(|prompt| prompt.id == id) else {
             return false;
         };
@@ -95,7 +95,7 @@ impl Desk {
 
     /// Shows something that needs no answer.
     pub fn tell(&self, title: &str, text: String) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock_anyway();
         state.next += 1;
         let id = state.next;
         state.open.push(Prompt {
@@ -108,7 +108,7 @@ impl Desk {
 
     /// A page receives changes from now on.
     pub(crate) fn page_opened(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock_anyway();
         state.pages += 1;
         state.between_pages = false;
         self.changed.notify_all();
@@ -116,17 +116,17 @@ impl Desk {
 
     /// A page was closed, or shows that the command has ended.
     pub(crate) fn page_done(&self) {
-        lock(&self.state).pages -= 1;
+        self.state.lock_anyway().pages -= 1;
         self.changed.notify_all();
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        lock(&self.state).ended
+        self.state.lock_anyway().ended
     }
 
     /// The command has ended: waits until every open page shows it, but not longer than `patience`.
     pub fn end(&self, patience: Duration) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock_anyway();
         state.ended = true;
         let waits = |state: &mut State| state.pages > 0 || state.between_pages;
         // Pages that do not show it by then find no server.
@@ -135,21 +135,21 @@ impl Desk {
 
     /// The open questions, and notices.
     pub fn open(&self) -> Vec<Prompt> {
-        lock(&self.state).open.clone()
+        self.state.lock_anyway().open.clone()
     }
 
     /// The command line runs this session from now on.
     pub fn set_session(&self, id: &str) {
-        lock(&self.state).session = Some(id.to_owned());
+        self.state.lock_anyway().session = Some(id.to_owned());
     }
 
     pub fn session(&self) -> Option<String> {
-        lock(&self.state).session.clone()
+        self.state.lock_anyway().session.clone()
     }
 
     /// From now on nobody answers.
     pub fn close(&self) {
-        lock(&self.state).closed = true;
+        self.state.lock_anyway().closed = true;
         self.changed.notify_all();
     }
 }

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use maud::Markup;
 use std::net::IpAddr;
 use std::sync::Arc;
+use wavecrew_core::encoding::hex;
 
 /// Only our own script and style; forms and connections only to this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -55,11 +56,7 @@ impl Access {
 fn random() -> std::io::Result<String> {
     let mut bytes = [0_u8; 24];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    Ok(text)
+    Ok(hex(&bytes))
 }
 
 /// Compares in constant time.

@@ -11,7 +11,7 @@ pub mod tls;
 pub use guard::Access;
 
 use crate::Person;
-use crate::follow::{Followers, lock};
+use crate::follow::Followers;
 use crate::page::conversation::Conversation;
 use crate::page::message::problem;
 use crate::page::project::{self, Summaries};
@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stream::{Follower, Subject};
 use tls::Certificate;
+use wavecrew_process::LockAnyway;
 use wavecrew_session::{SessionDir, SessionError};
 
 /// A browser that reads nothing for this long is disconnected.
@@ -265,7 +266,7 @@ async fn current_run(State(app): State<Arc<App>>) -> Response {
         Some(id) => format!("/s/{}", encode(&id)),
         None => "/?waits=1".to_owned(),
     };
-    see(&target)
+    redirect(&target)
 }
 
 async fn run_page(
@@ -276,7 +277,7 @@ async fn run_page(
 ) -> Response {
     render(move || {
         let followed = app.followers.get(&id)?;
-        let followed = lock(&followed);
+        let followed = followed.lock_anyway();
         Ok(Shot::take(&followed, &query, medium, |shot| {
             run::page(shot, &app.desk.open())
         }))
@@ -304,7 +305,7 @@ async fn run_fragments(
 ) -> Response {
     let made = tokio::task::spawn_blocking(move || {
         let followed = app.followers.get(&id)?;
-        let followed = lock(&followed);
+        let followed = followed.lock_anyway();
         let parts = Shot::take(&followed, &query, medium, |shot| {
             run::fragments(shot, &app.desk.open())
         });
@@ -365,15 +366,16 @@ async fn task_page(
 ) -> Response {
     let made = tokio::task::spawn_blocking(move || {
         let followed = app.followers.get(&id)?;
-        let followed = lock(&followed);
+        let followed = followed.lock_anyway();
         Ok(Shot::take(&followed, &query, medium, |shot| {
             let found = shot.ledger.plan().find(&name)?;
-            let mut talk = Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
-            talk.catch_up();
+            let mut conversation =
+                Conversation::of(shot.dir, shot.events, &name, task::shown_attempt(shot, found));
+            conversation.catch_up();
             if !shot.is_running() {
-                talk.finish();
+                conversation.finish();
             }
-            Some(task::page(shot, found, &talk, &app.desk.open()))
+            Some(task::page(shot, found, &conversation, &app.desk.open()))
         })
         .ok_or(name))
     });
@@ -403,6 +405,6 @@ async fn task_stream(
         .into_response()
 }
 
-fn see(target: &str) -> Response {
+fn redirect(target: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, target.to_owned())]).into_response()
 }

@@ -2,7 +2,6 @@
 //! changed.
 
 use super::App;
-use crate::follow::lock;
 use crate::page::conversation::Conversation;
 use crate::page::{project, run, split_parts, task};
 use crate::shot::{Medium, Query, Shot};
@@ -17,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use wavecrew_core::view::one_line;
+use wavecrew_process::LockAnyway;
 
 /// How often files are checked for changes.
 const LOOK: Duration = Duration::from_millis(40);
@@ -186,7 +186,7 @@ impl Follower {
             }
             Subject::Run(id) => {
                 let followed = self.app.followers.get(id).ok()?;
-                let followed = lock(&followed);
+                let followed = followed.lock_anyway();
                 Some(Shot::take(&followed, query, medium, |shot| {
                     open.extend(shot.question.as_ref().map(|asked| asked.question.clone()));
                     run::fragments(shot, &prompts)
@@ -194,7 +194,7 @@ impl Follower {
             }
             Subject::Task(id, name) => {
                 let followed = self.app.followers.get(id).ok()?;
-                let followed = lock(&followed);
+                let followed = followed.lock_anyway();
                 let conversation = &mut self.conversation;
                 Shot::take(&followed, query, medium, |shot| {
                     open.extend(shot.question.as_ref().map(|asked| asked.question.clone()));
@@ -204,9 +204,9 @@ impl Follower {
                         *conversation =
                             Some((attempt, Conversation::of(shot.dir, shot.events, name, attempt)));
                     }
-                    let (_, talk) = conversation.as_mut()?;
-                    talk.catch_up();
-                    Some(task::fragments(shot, found, talk, &prompts))
+                    let (_, conversation) = conversation.as_mut()?;
+                    conversation.catch_up();
+                    Some(task::fragments(shot, found, conversation, &prompts))
                 })
             }
         };
@@ -239,7 +239,7 @@ impl Follower {
             return stamps;
         };
         let (dir, runs, events) = {
-            let followed = lock(&followed);
+            let followed = followed.lock_anyway();
             (
                 followed.dir.clone(),
                 followed.holder.is_some(),

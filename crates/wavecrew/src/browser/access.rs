@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use wavecrew_core::encoding::hex;
 use wavecrew_core::state_folder::state_folder;
 use wavecrew_web::Access;
 
@@ -27,10 +28,7 @@ pub fn of_project(project: &Path, new_link: bool) -> Result<Access, Failure> {
 fn file_of(project: &Path) -> Option<PathBuf> {
     let state = state_folder(|name| std::env::var_os(name))?;
     let project = project.canonicalize().ok()?;
-    let mut name = String::new();
-    for byte in project.to_string_lossy().bytes() {
-        name.push_str(&format!("{byte:02x}"));
-    }
+    let name = hex(project.to_string_lossy().as_bytes());
     // File names have a maximum length; the end of a path is more distinctive than its beginning.
     let name = &name[name.len().saturating_sub(200)..];
     Some(state.join("web").join(format!("{name}.json")))

@@ -12,8 +12,9 @@ use person::CommandLine;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+use wavecrew_process::LockAnyway;
 use wavecrew_session::{PersonRequest, SessionDir};
 use wavecrew_web::{Bound, Certificate, Desk, Prompt, Reply, Server, ServerError};
 
@@ -58,7 +59,7 @@ pub fn via() -> Option<&'static str> {
 /// A person decided something in the browser before the session exists: its journal begins with it.
 pub fn acted_before_session(action: &'static str) {
     if is_on() {
-        EARLY.lock().unwrap_or_else(PoisonError::into_inner).push(action);
+        EARLY.lock_anyway().push(action);
     }
 }
 
@@ -91,7 +92,7 @@ pub fn edit(prompt: &str, text: &str, leave: &str) -> Option<String> {
 /// The command runs this session: the browser goes there.
 pub fn show_session(dir: &SessionDir) -> Result<(), Failure> {
     let Some(desk) = DESK.get() else { return Ok(()) };
-    for action in EARLY.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    for action in EARLY.lock_anyway().drain(..) {
         dir.person_requests().put(&PersonRequest {
             action: action.to_owned(),
             via: VIA.to_owned(),

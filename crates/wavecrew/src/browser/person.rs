@@ -8,11 +8,12 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wavecrew_core::event::AnsweredBy;
 use wavecrew_core::plan::seal;
 use wavecrew_core::sheet::{ChangedCell, Origin, Patch, Sheet};
+use wavecrew_process::LockAnyway;
 use wavecrew_run::questions::{self, WrittenAnswer};
 use wavecrew_session::{PersonRequest, SessionDir, SessionState, atomic, table_mark};
 use wavecrew_web::{Act, Person, Refusal};
@@ -41,15 +42,15 @@ impl Person for CommandLine {
                 .map(str::to_owned)
                 .map_err(|failure| refusal(&failure)),
             Act::CancelTask(task) if runs => request(dir, "cancel task", Some(task), None),
-            Act::CancelTask(_) | Act::Tell { .. } if !runs => Err(refused(
+            Act::CancelTask(_) | Act::SendMessage { .. } if !runs => Err(refused(
                 "the session is not running",
                 "a task runs only while its session does",
             )),
             Act::CancelTask(_) => unreachable!("both cases are above"),
-            Act::Tell { text, .. } if text.trim().is_empty() => {
+            Act::SendMessage { text, .. } if text.trim().is_empty() => {
                 Err(refused("the message is empty", "write something"))
             }
-            Act::Tell { task, text } => request(dir, "message", Some(task), Some(text)),
+            Act::SendMessage { task, text } => request(dir, "message", Some(task), Some(text)),
             Act::Retry(Some(task)) if runs => request(dir, "retry task", Some(task), None),
             Act::Retry(None) if runs => Err(refused(
                 "the session is running",
@@ -77,7 +78,7 @@ impl CommandLine {
         answer: String,
         remark: Option<String>,
     ) -> Result<String, Refusal> {
-        let _answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let _answering = self.answering.lock_anyway();
         let asked = questions::open(dir).filter(|asked| asked.id == question);
         let Some(asked) = asked else {
             return Err(refused(
@@ -135,7 +136,7 @@ fn start(dir: &SessionDir, words: &[&str]) -> Result<String, Refusal> {
             )
         })?;
     let stderr = child.stderr.take();
-    let said = std::thread::spawn(move || {
+    let output = std::thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(stderr) = stderr {
             // Only its first output matters; the rest must not fill the pipe.
@@ -148,10 +149,10 @@ fn start(dir: &SessionDir, words: &[&str]) -> Result<String, Refusal> {
     let until = Instant::now() + START;
     loop {
         if let Ok(Some(status)) = child.try_wait() {
-            let said = said.join().unwrap_or_default();
+            let output = output.join().unwrap_or_default();
             let failed = status.code() == Some(2) || status.code() == Some(5);
             return if failed {
-                Err(from_output(&said))
+                Err(from_output(&output))
             } else {
                 Ok("done".to_owned())
             };
@@ -188,11 +189,11 @@ fn apply(dir: &SessionDir) -> Result<String, Refusal> {
     let output = command
         .output()
         .map_err(|error| refused(&error.to_string(), "try it on the command line"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(from_output(&said));
+        return Err(from_output(&text));
     }
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("Apply")).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Apply")).collect();
     Ok(lines.join("\n"))
 }
 
@@ -266,9 +267,10 @@ fn refusal(failure: &Failure) -> Refusal {
 }
 
 /// The error and the help of a failed command.
-fn from_output(said: &str) -> Refusal {
+fn from_output(output: &str) -> Refusal {
     let of = |kind: &str| {
-        said.lines()
+        output
+            .lines()
             .find_map(|line| line.strip_prefix(kind))
             .unwrap_or_default()
             .trim()
@@ -277,7 +279,7 @@ fn from_output(said: &str) -> Refusal {
     let message = of("error:");
     Refusal {
         message: if message.is_empty() {
-            said.trim().to_owned()
+            output.trim().to_owned()
         } else {
             message
         },

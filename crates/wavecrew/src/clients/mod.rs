@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use serde_json::{Value, json};
 use std::env;
 use std::path::PathBuf;
+use wavecrew_core::state_folder::set_folder;
 
 /// The name of the server in every client.
 const NAME: &str = "wavecrew";
@@ -166,9 +167,7 @@ fn opencode_settings() -> Result<PathBuf, Failure> {
 
 /// The value of a variable, unless it is empty.
 pub fn folder(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
+    set_folder(|name| env::var_os(name), variable)
 }
 
 pub fn home() -> Result<PathBuf, Failure> {

@@ -67,7 +67,7 @@ impl Args {
 }
 
 fn list(global: &Global) -> Result<Exit, Failure> {
-    let found = look();
+    let found = find_agents();
     let acp = acp_agents(&search_path());
     let mut out = stdout().lock();
     if global.json {
@@ -77,12 +77,16 @@ fn list(global: &Global) -> Result<Exit, Failure> {
         for agent in &found {
             agent.print(&mut out)?;
         }
-        let spoken = if acp.is_empty() {
+        let interactive = if acp.is_empty() {
             "none found; use any program that implements it with --agent 'acp:PROGRAM ARGS'".to_owned()
         } else {
             acp.join(", ")
         };
-        writeln!(out, "{}  over the Agent Client Protocol: {spoken}", fit("acp", 8))?;
+        writeln!(
+            out,
+            "{}  over the Agent Client Protocol: {interactive}",
+            fit("acp", 8)
+        )?;
         writeln!(
             out,
             "\nAny other program: --agent 'command:PROGRAM ARGS'. Try one with `{}`.",
@@ -93,7 +97,7 @@ fn list(global: &Global) -> Result<Exit, Failure> {
 }
 
 /// Asks all programs for their versions at the same time: some take seconds to start.
-fn look() -> Vec<Found> {
+fn find_agents() -> Vec<Found> {
     let path = search_path();
     let asked: Vec<_> = cli::ALL
         .iter()
@@ -106,7 +110,7 @@ fn look() -> Vec<Found> {
             (cli, program, asked)
         })
         .collect();
-    let told = asked.into_iter().map(|(cli, program, asked)| Found {
+    let agents = asked.into_iter().map(|(cli, program, asked)| Found {
         cli,
         program,
         version: match asked.map(std::thread::JoinHandle::join) {
@@ -116,7 +120,7 @@ fn look() -> Vec<Found> {
         },
         login: login(cli, |name| std::env::var_os(name)),
     });
-    told.collect()
+    agents.collect()
 }
 
 impl Found {
@@ -238,8 +242,8 @@ impl TestArgs {
         } else if ended.code() == Some(Exit::Stopped as i32) {
             Some("its model service refused: rate limit, or used-up quota".to_owned())
         } else {
-            let told = kept.as_deref().and_then(error_of);
-            Some(told.unwrap_or_else(|| format!("the run ended before the agent did, with {ended}")))
+            let reported = kept.as_deref().and_then(error_of);
+            Some(reported.unwrap_or_else(|| format!("the run ended before the agent did, with {ended}")))
         };
         let mut out = stdout().lock();
         if global.json {

@@ -5,11 +5,13 @@ use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::launch::testing;
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 use wavecrew_core::check_report::CheckReport;
 use wavecrew_core::id::TaskIx;
+use wavecrew_core::team::CheckKind;
 use wavecrew_session::{SessionDir, SessionView};
 use wavecrew_testing::check::{self, Attempt, Check, generated_tests, test_report, test_run};
 use wavecrew_testing::code_check::{self, CodeAttempt};
@@ -28,8 +30,8 @@ pub struct Args {
     task: String,
     #[arg(long)]
     attempt: u32,
-    #[arg(long, value_enum)]
-    what: What,
+    #[arg(long, value_parser = check_kind())]
+    what: CheckKind,
     #[arg(long, value_enum)]
     stage: Stage,
     /// The columns that the worker reported
@@ -52,13 +54,12 @@ enum Stage {
     After,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum What {
-    GeneratedTests,
-    TestRun,
-    TestReport,
-    CodeWork,
-    CodeTests,
+fn check_kind() -> impl TypedValueParser<Value = CheckKind> {
+    let names = CheckKind::ALL.map(CheckKind::as_str);
+    PossibleValuesParser::new(names).map(|name| {
+        let kind = CheckKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        kind.expect("the parser lets only these names through")
+    })
 }
 
 impl Args {
@@ -78,11 +79,11 @@ impl Args {
             return Err(Failure::input(format!("the session has no task `{}`", self.task)));
         };
         match self.what {
-            What::GeneratedTests => self.check_suite(&view, task, generated_tests::check),
-            What::TestRun => self.check_suite(&view, task, test_run::check),
-            What::TestReport => self.check_suite(&view, task, test_report::check),
-            What::CodeWork => self.check_code(&view, task, code_check::check_code),
-            What::CodeTests => self.check_code(&view, task, code_check::check_tests),
+            CheckKind::GeneratedTests => self.check_suite(&view, task, generated_tests::check),
+            CheckKind::TestRun => self.check_suite(&view, task, test_run::check),
+            CheckKind::TestReport => self.check_suite(&view, task, test_report::check),
+            CheckKind::CodeWork => self.check_code(&view, task, code_check::check_code),
+            CheckKind::CodeTests => self.check_code(&view, task, code_check::check_tests),
         }
     }
 

@@ -113,10 +113,10 @@ impl Args {
                 listener.store(true, Ordering::Relaxed);
             }
         });
-        let told = AtomicBool::new(false);
+        let announced = AtomicBool::new(false);
         let compared = compare(&request, &|progress| {
             let goes_on = !stopped.load(Ordering::Relaxed);
-            if !goes_on && !told.swap(true, Ordering::Relaxed) {
+            if !goes_on && !announced.swap(true, Ordering::Relaxed) {
                 global.note("stopping: confirming what was found so far");
             }
             match progress {

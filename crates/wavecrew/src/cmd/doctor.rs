@@ -9,12 +9,10 @@ use crate::layout::fit;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
-use std::path::Path;
-use std::process::{Command, Stdio};
 use wavecrew_agents::cli;
 use wavecrew_process::guardian::{Containment, Guardian, USER_NAMESPACE};
 use wavecrew_process::sandbox::{LandlockAbi, Support};
-use wavecrew_run::installed::{Login, find, find_program, login};
+use wavecrew_run::installed::{Login, find, find_program, login, version};
 
 /// Show what this machine supports: sandbox, agents, git, test frameworks, disk, limits
 #[derive(clap::Args, Debug)]
@@ -275,23 +273,14 @@ fn programs() -> Vec<Finding> {
     let path = search_path();
     let found = PROGRAMS.iter().map(|(name, why, help)| {
         if let Some(program) = find_program(name, &path) {
-            Finding::good(AREA, *name, version(&program))
+            let version = version(&program).unwrap_or_else(|reason| format!("found; {reason}"));
+            Finding::good(AREA, *name, crate::show::safe(&version))
         } else {
             let state = if *name == "git" { State::Bad } else { State::Less };
             Finding::not(AREA, *name, state, format!("not found: {why}"), *help)
         }
     });
     found.collect()
-}
-
-fn version(program: &Path) -> String {
-    let output = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output();
-    let text = output.map(|output| output.stdout).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    crate::show::safe(text.lines().next().unwrap_or("found"))
 }
 
 fn machine() -> Vec<Finding> {

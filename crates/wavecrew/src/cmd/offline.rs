@@ -8,6 +8,7 @@ use crate::show;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wavecrew_measure::framework::node_program;
 use wavecrew_testgen::{Framework, GenerateError, Imports, Priorities, Progress, Request, generate};
 
 /// Write tests for some files without any agent
@@ -89,10 +90,7 @@ impl Args {
             .files
             .iter()
             .all(|file| file.extension().is_some_and(|ending| ending == "py"));
-        let here = |name: &str| {
-            let mut above = root.ancestors();
-            above.any(|folder| folder.join("node_modules/.bin").join(name).exists())
-        };
+        let here = |name: &str| node_program(root, name).is_some();
         match () {
             () if python => Framework::Pytest,
             () if here("jest") && !here("vitest") => Framework::Jest,
@@ -126,9 +124,5 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The commit that the tests record, where there is one.
 fn commit(root: &Path) -> Option<String> {
-    let output = wavecrew_process::git_command(root, &["rev-parse", "--short", "HEAD"])
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+    wavecrew_process::git_text(root, &["rev-parse", "--short", "HEAD"]).ok()?
 }

@@ -5,6 +5,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use wavecrew_core::worker_variables;
 use wavecrew_run::worker_commands::{Identity, WorkerCommands};
 use wavecrew_testing::offline_agent::{RoleTask, report};
 
@@ -12,7 +13,7 @@ use wavecrew_testing::offline_agent::{RoleTask, report};
 pub use wavecrew_run::agent_name::OFFLINE_WORKER as NAME;
 
 pub fn worker_main() -> ExitCode {
-    let id = variable("WAVECREW_TASK");
+    let id = variable(worker_variables::TASK);
     println!("{}", report(&id, task(&id)));
     ExitCode::SUCCESS
 }
@@ -23,14 +24,14 @@ fn task(id: &str) -> Result<RoleTask, String> {
     let side = WorkerCommands::open(identity).map_err(|error| error.to_string())?;
     // The board is for others, so a refused entry does not stop the task.
     let discover = move |kind: &str, fields: Map<String, Value>| drop(side.discover(kind, fields));
-    let session = PathBuf::from(variable("WAVECREW_SESSION_DIR"));
-    let role = variable("WAVECREW_ROLE");
+    let session = PathBuf::from(variable(worker_variables::SESSION_DIR));
+    let role = variable(worker_variables::ROLE);
     RoleTask::load(session, copy, id, role, deadline(), Box::new(discover))
 }
 
 /// When the time limit of the task ends this process.
 fn deadline() -> Option<Instant> {
-    let at = Duration::from_secs(variable("WAVECREW_DEADLINE").parse().ok()?);
+    let at = Duration::from_secs(variable(worker_variables::DEADLINE).parse().ok()?);
     let left = (UNIX_EPOCH + at)
         .duration_since(SystemTime::now())
         .unwrap_or_default();

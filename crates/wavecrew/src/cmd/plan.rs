@@ -9,7 +9,7 @@ use crate::target::{Target, TargetArgs};
 use crate::{agent_choice, show};
 use clap::ValueEnum;
 use std::io::{BufWriter, Write, stdout};
-use wavecrew_core::plan::{self, Detail, Plan};
+use wavecrew_core::plan::{self, Plan};
 
 /// Show what would run, wave by wave
 #[derive(clap::Args, Debug)]
@@ -102,8 +102,8 @@ impl Graph {
     fn write(self, plan: &Plan, out: &mut impl Write) -> std::io::Result<()> {
         match self {
             Self::Text => plan::tree(plan, out, |task| layout::node(plan, task)),
-            Self::Mermaid => plan::mermaid(plan, out, Detail::IdAndTitle),
-            Self::Dot => plan::dot(plan, out, Detail::IdAndTitle),
+            Self::Mermaid => plan::mermaid(plan, out),
+            Self::Dot => plan::dot(plan, out),
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
 use crate::skills::{self, Reader};
-use crate::user_file::{Change, Consent, settle};
+use crate::user_file::{Change, Consent, show_and_apply};
 
 /// Add skills for the built-in teams to a client, or remove them
 #[derive(clap::Args, Debug)]
@@ -45,6 +45,6 @@ impl Args {
             .iter()
             .map(|skill| Change::of(folder.join(skill.file()), |_| Ok(install.then(|| skill.text()))))
             .collect();
-        settle(&changes?, &target.consent, global)
+        show_and_apply(&changes?, &target.consent, global)
     }
 }

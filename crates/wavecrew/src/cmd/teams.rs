@@ -9,7 +9,7 @@ use crate::{hint, json};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
-use wavecrew_core::team::{Column, Limits, Pipeline, PipelineFlag, PipelineTask, Team};
+use wavecrew_core::team::{Column, Limits, PipelineFlag, Team};
 use wavecrew_core::time::human;
 use wavecrew_core::view::one_line;
 
@@ -183,31 +183,11 @@ fn pipelines(text: &mut String, team: &Team) {
     text.push_str("\nPipelines\n");
     for pipeline in &team.pipelines {
         let _ = writeln!(text, "  {} · {}", pipeline.name, one_line(&pipeline.about));
-        for (at, wave) in waves(pipeline).iter().enumerate() {
+        for (at, wave) in pipeline.waves().iter().enumerate() {
             let ids: Vec<&str> = wave.iter().map(|task| task.id.as_str()).collect();
             let _ = writeln!(text, "    wave {}  {}", at + 1, ids.join(", "));
         }
     }
-}
-
-/// The tasks of a chain by depth. A chain is a handful of tasks, checked for cycles when its file was read.
-fn waves(pipeline: &Pipeline) -> Vec<Vec<&PipelineTask>> {
-    let mut waves: Vec<Vec<&PipelineTask>> = Vec::new();
-    let mut left: Vec<&PipelineTask> = pipeline.tasks.iter().collect();
-    while !left.is_empty() {
-        let waits = |task: &&PipelineTask| {
-            task.deps
-                .iter()
-                .any(|dep| left.iter().any(|other| other.id == *dep))
-        };
-        let (later, now): (Vec<_>, Vec<_>) = left.iter().copied().partition(waits);
-        if now.is_empty() {
-            break;
-        }
-        waves.push(now);
-        left = later;
-    }
-    waves
 }
 
 fn switches(text: &mut String, team: &Team) {

@@ -385,12 +385,12 @@ mod tests {
     fn every_mistake_is_named_with_its_line() {
         let text = "agnet = \"codex\"\nconcurrency = 0\n[limits]\nidle_second = 3\nlog_bytes = \"much\"\n";
         let problems = Config::parse(FILE, text).unwrap_err();
-        let said: Vec<String> = problems
+        let texts: Vec<String> = problems
             .iter()
             .map(|p| format!("{p}; {}", p.help.as_deref().unwrap_or("-")))
             .collect();
         assert_eq!(
-            said,
+            texts,
             [
                 "wavecrew.toml:1: unknown setting `agnet`; did you mean `agent`?",
                 "wavecrew.toml:2: `concurrency` must be a whole number from 1 to 4294967295; -",

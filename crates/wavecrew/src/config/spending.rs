@@ -200,9 +200,9 @@ mod tests {
         let text = "[budget]\nmax_cost = -1\nmax_time = \"long\"\nmax_token = 5\n[pools]\ncodex = \"a/b\"\n\
                     [prices]\na = { input = 1 }\nb = 3\n";
         let problems = Config::parse(FILE, text).unwrap_err();
-        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
-            said,
+            texts,
             [
                 "wavecrew.toml:2: `max_cost` must be a number of dollars",
                 "wavecrew.toml:3: `max_time` must be a length of time",

@@ -130,13 +130,13 @@ mod tests {
     fn mistakes_have_their_line() {
         let text =
             "[verify]\ntests = \"x\"\nbuild = 3\nsetup = \" \"\nlimit_seconds = 0\nbehaviour_seconds = -1\n";
-        let said: Vec<String> = Config::parse(FILE, text)
+        let problems: Vec<String> = Config::parse(FILE, text)
             .expect_err("all of it is wrong")
             .iter()
             .map(ToString::to_string)
             .collect();
         assert_eq!(
-            said,
+            problems,
             [
                 "wavecrew.toml:2: unknown setting `tests` in [verify]",
                 "wavecrew.toml:3: `build` must be text",

@@ -32,7 +32,7 @@ pub type Sealed = Result<(Plan, Vec<Warning>), Vec<Problem>>;
 impl CsvFile {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let shown = path.display();
-        let cannot_read = |e: &io::Error| format!("{shown} cannot be read: {}", plain(e));
+        let cannot_read = |e: &io::Error| format!("{shown} cannot be read: {}", without_number(e));
         let file = File::open(path).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => Failure::with_help(
                 cannot_read(&e),
@@ -130,7 +130,7 @@ fn read_line(reader: &mut impl BufRead, keep: bool) -> io::Result<Option<String>
 }
 
 /// The system's error text without the error number.
-fn plain(error: &io::Error) -> String {
+fn without_number(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_owned(),

@@ -8,7 +8,7 @@ use crate::global::Global;
 use crate::terminal;
 use std::path::PathBuf;
 use std::time::Duration;
-use wavecrew_agents::Pools;
+use wavecrew_agents::{Pools, cli};
 use wavecrew_core::engine::{AgentChoice, AskMode, Options};
 use wavecrew_run::recording::PREFIX;
 
@@ -36,6 +36,15 @@ pub struct RunArgs {
     pub flags: RunFlags,
 }
 
+fn agent_help() -> String {
+    let names: Vec<&str> = cli::ALL.iter().map(|cli| cli.name()).collect();
+    format!(
+        "The agent that does the tasks: {}, `acp:PROGRAM ARGS`, `command:./agent.sh`, `replay:FILE`, or `offline` for \
+         team testing",
+        names.join(", ")
+    )
+}
+
 const AGENTS: &str = "Agents";
 const CONTINUING: &str = "Continuing a session";
 pub(super) const RUNNING: &str = "Running";
@@ -49,9 +58,7 @@ pub struct RunFlags {
     /// Run up to N workers at the same time [default: 3]
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = RUNNING)]
     pub concurrency: Option<u32>,
-    /// The agent that does the tasks: codex, claude, gemini, qwen, opencode, goose, `acp:PROGRAM ARGS`,
-    /// `command:./agent.sh`, `replay:FILE`, or `offline` for team testing
-    #[arg(long, value_name = "NAME", help_heading = AGENTS)]
+    #[arg(long, value_name = "NAME", help_heading = AGENTS, help = agent_help())]
     pub agent: Option<String>,
     /// Use another agent for one role
     #[arg(long, value_name = "ROLE=NAME", help_heading = AGENTS, hide_short_help = true)]

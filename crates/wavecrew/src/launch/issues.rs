@@ -13,6 +13,7 @@ use wavecrew_core::issue::IssueStatus;
 use wavecrew_core::plan::{Plan, seal};
 use wavecrew_core::sheet::SheetBuilder;
 use wavecrew_core::team::{Expansion, Team};
+use wavecrew_core::view::short_commit;
 use wavecrew_session::IssueStore;
 
 /// Adds new issues to the store. If another process used an id first, the table gets the new id.
@@ -40,7 +41,7 @@ pub fn file(project: &Path, target: &mut Target) -> Result<(), Failure> {
 
 /// The table with replaced ids of issues, in all places.
 fn rename(plan: &Plan, team: &Team, ids: &[(&str, &str)]) -> Result<Plan, Failure> {
-    let told = |cell: &str| {
+    let with_new_ids = |cell: &str| {
         // In two steps: a new id may be the old one of another.
         let mark = |n: usize| format!("\u{0}{n}\u{0}");
         let marked = ids
@@ -54,7 +55,7 @@ fn rename(plan: &Plan, team: &Team, ids: &[(&str, &str)]) -> Result<Plan, Failur
     let sheet = plan.sheet();
     let mut renamed = SheetBuilder::new(sheet.header().to_vec());
     for (line, task) in (2..).zip(plan.tasks()) {
-        let cells: Vec<String> = sheet.row(task.index()).map(told).collect();
+        let cells: Vec<String> = sheet.row(task.index()).map(with_new_ids).collect();
         renamed.row(line, cells.iter().map(String::as_str));
     }
     let (plan, _) = seal(renamed.finish(), team).map_err(|problems| {
@@ -104,10 +105,9 @@ fn why_closed(ledger: &Ledger, task: TaskIx) -> Option<String> {
         return None;
     }
     match state.worktree.as_deref().map(|worktree| &worktree.state) {
-        Some(WorktreeState::Merged { commit: Some(commit) }) => Some(format!(
-            "merged in {}",
-            commit.chars().take(10).collect::<String>()
-        )),
+        Some(WorktreeState::Merged { commit: Some(commit) }) => {
+            Some(format!("merged in {}", short_commit(commit)))
+        }
         Some(WorktreeState::Merged { commit: None } | WorktreeState::Open | WorktreeState::Refused) => None,
         // Without worktrees, all workers worked in the project itself.
         None => Some("done".to_owned()),

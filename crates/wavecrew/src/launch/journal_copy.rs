@@ -235,15 +235,15 @@ fn patience() -> Patience {
     let stop = Arc::new(AtomicBool::new(false));
     // Without it, only kill -9 ends a run that waits for NATS.
     let _ = signal_hook::flag::register(SIGINT, Arc::clone(&stop));
-    let (mut told_away, mut told_holder) = (false, false);
+    let (mut announced_away, mut announced_holder) = (false, false);
     Box::new(move |waiting| {
         match waiting {
             Waiting::Away(time) => {
                 if time < JUST_BEGUN {
                     stop.store(false, Ordering::SeqCst);
                 }
-                if time >= QUIET && !told_away {
-                    told_away = true;
+                if time >= QUIET && !announced_away {
+                    announced_away = true;
                     tell!("NATS does not answer; the run waits; no result is lost (Ctrl-C ends the wait)");
                 }
                 if stop.load(Ordering::SeqCst) {
@@ -251,13 +251,13 @@ fn patience() -> Patience {
                 }
             }
             Waiting::Holder => {
-                if !told_holder {
-                    told_holder = true;
+                if !announced_holder {
+                    announced_holder = true;
                     tell!("Another process ran this session; waiting until its lease ends");
                 }
             }
             Waiting::Over => {
-                if std::mem::take(&mut told_away) {
+                if std::mem::take(&mut announced_away) {
                     tell!("NATS answers again");
                 }
             }

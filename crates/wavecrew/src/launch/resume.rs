@@ -29,7 +29,7 @@ impl Launch<'_> {
     fn open(&self, dir: SessionDir) -> Result<(OpenSession, Ledger), Failure> {
         let copy = self.continue_copy(&dir.read_info()?)?;
         let info = dir.read_info()?;
-        let mut team = find_team::own(&info.team)?;
+        let mut team = find_team::project_team(&info.team)?;
         if let Some((team, scope)) = team.as_mut().zip(Scope::read(dir.path()).ok()) {
             scope.add_parts_to(team);
         }
@@ -99,12 +99,12 @@ impl Launch<'_> {
                 }
             }
         }
-        let base = base_commit::moved(project, info.base_commit.as_deref());
+        let base = base_commit::why_base_moved(project, info.base_commit.as_deref());
         let moved = base.is_some() && !resume_options.keep;
         let mut stale = if resume_options.keep {
             Vec::new()
         } else {
-            engine.ledger().stale(&ResumeBasis {
+            engine.ledger().stale_results(&ResumeBasis {
                 agents: &agents,
                 base,
             })

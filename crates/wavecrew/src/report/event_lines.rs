@@ -6,7 +6,9 @@ use wavecrew_core::engine::{Ledger, Notice};
 use wavecrew_core::event::{Event, PolicyDecision, PolicyOutcome, Status};
 use wavecrew_core::sheet::Patch;
 use wavecrew_core::time::human;
-use wavecrew_core::view::{count, edits_after_report, one_line, refusals, task_line, wait_line};
+use wavecrew_core::view::{
+    count, edits_after_report, one_line, refusals, short_commit, task_line, wait_line,
+};
 
 /// How much a line matters, least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,8 +44,8 @@ fn in_worktree(event: &Event) -> Option<(Weight, String)> {
             task,
             commit: Some(commit),
         } => {
-            let short: String = commit.chars().take(10).collect();
-            (Weight::Milestone, format!("{task} is merged, up to {short}"))
+            let text = format!("{task} is merged, up to {}", short_commit(commit));
+            (Weight::Milestone, text)
         }
         Event::MergeFailed { task, error, .. } => {
             (Weight::Trouble, format!("{task} failed: {}", one_line(error)))

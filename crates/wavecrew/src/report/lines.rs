@@ -31,7 +31,7 @@ impl Lines {
         }
     }
 
-    fn say(&mut self, line: Option<(Weight, String)>) {
+    fn print_line(&mut self, line: Option<(Weight, String)>) {
         if let Some((weight, line)) = line
             && weight >= self.least
         {
@@ -42,11 +42,11 @@ impl Lines {
 
 impl Reporter for Lines {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.say(event_lines::event(event, ledger));
+        self.print_line(event_lines::event(event, ledger));
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.say(event_lines::notice(notice, &self.session));
+        self.print_line(event_lines::notice(notice, &self.session));
     }
 
     fn tick(&mut self, _: &[Running], _: &Ledger) {

@@ -6,6 +6,7 @@ use crate::hint;
 use crate::show::safe;
 use std::path::Path;
 use wavecrew_core::plan::did_you_mean;
+use wavecrew_core::view::first_few;
 use wavecrew_session::{ProjectPaths, SessionDir, SessionEntry, SessionInfo, SessionView, list_sessions};
 
 /// The program runs in the project's folder.
@@ -171,11 +172,11 @@ fn listed(ids: &[String]) -> String {
     if ids.is_empty() {
         return "there are no sessions in this project".to_owned();
     }
-    let shown = ids[..ids.len().min(NAMED)].join(", ");
-    match ids.len().saturating_sub(NAMED) {
-        0 => format!("sessions: {shown}"),
-        more => format!("sessions: {shown} and {more} more (`{}`)", hint::command("list")),
+    let mut text = format!("sessions: {}", first_few(ids, NAMED));
+    if ids.len() > NAMED {
+        text += &format!(" (`{}`)", hint::command("list"));
     }
+    text
 }
 
 /// Shells complete paths: `.workflow/.csv-wave/ID/` means `ID`.

@@ -118,11 +118,11 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn joined(entries: &[Value]) -> String {
-    let texts: Vec<String> = entries.iter().map(plain).collect();
+    let texts: Vec<String> = entries.iter().map(as_cell).collect();
     texts.join(";")
 }
 
-fn plain(value: &Value) -> String {
+fn as_cell(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -133,7 +133,7 @@ fn plain(value: &Value) -> String {
 
 /// A value as text: lists of plain values joined by `;`, nothing for `null`, other structures as JSON.
 pub(crate) fn text(value: &Value) -> String {
-    plain(value)
+    as_cell(value)
 }
 
 /// A list of texts, from a list, a text with `;` or nothing. For serde: a file that a worker wrote.
@@ -147,11 +147,11 @@ pub(crate) fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
             .filter(|entry| !entry.is_null())
             .map(|entry| {
                 let path = entry.as_object().and_then(named_path);
-                path.map_or_else(|| plain(entry), str::to_owned)
+                path.map_or_else(|| as_cell(entry), str::to_owned)
             })
             .collect(),
         Value::String(text) => split(&text).map(str::to_owned).collect(),
-        other => vec![plain(&other)],
+        other => vec![as_cell(&other)],
     })
 }
 

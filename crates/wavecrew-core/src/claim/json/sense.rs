@@ -28,15 +28,15 @@ pub(super) fn problems(value: &Value, rules: JsonRules<'_>, context: DocumentCon
     problems.extend(tasks(value));
     problems.extend(rules.files.iter().filter_map(|place| without_files(value, place)));
     problems.extend(count_of_files(value, rules));
-    let mut told = Vec::new();
-    texts(value, &mut told);
-    let told = told.join("\n");
+    let mut statements = Vec::new();
+    texts(value, &mut statements);
+    let statements = statements.join("\n");
     let text = value.to_string();
     let request = words(context.request);
     if !request.is_empty()
-        && is_english(&words(&told))
-        && !names_a_place(&told)
-        && particulars_beside(&told, &request) < 2
+        && is_english(&words(&statements))
+        && !names_a_place(&statements)
+        && particulars_beside(&statements, &request) < 2
     {
         problems.push(Problem::new(
             Rule::Thin,
@@ -303,17 +303,17 @@ fn without_files(value: &Value, place: &str) -> Option<Problem> {
 
 /// A stated number of files that differs widely from the listed files.
 fn count_of_files(value: &Value, rules: JsonRules<'_>) -> Option<Problem> {
-    let said = value.pointer("/solution/estimated_files")?.as_u64()?;
+    let estimated = value.pointer("/solution/estimated_files")?.as_u64()?;
     let mut names = Vec::new();
     for place in rules.files {
         texts_at(value, place.trim_start_matches('/').split('/'), &mut names);
     }
     let listed = names.iter().collect::<BTreeSet<_>>().len() as u64;
-    let apart = said.abs_diff(listed);
+    let apart = estimated.abs_diff(listed);
     (listed > 0 && apart > 3 && apart > listed.max(1)).then(|| {
         Problem::new(
             Rule::Disagrees,
-            format!("estimates {said} files, and its tasks touch {listed}"),
+            format!("estimates {estimated} files, and its tasks touch {listed}"),
         )
     })
 }

@@ -91,8 +91,8 @@ pub(super) fn problems(text: &str, headings: &[String], context: DocumentContext
         if !blocks.iter().any(|block| block.has_content()) {
             problems.push(match blocks.iter().find(|block| block.is_placeholder()) {
                 Some(block) => {
-                    let said = quoted(&block.text);
-                    let text = format!("has only a placeholder below the heading `{wanted}`: {said}");
+                    let placeholder = quoted(&block.text);
+                    let text = format!("has only a placeholder below the heading `{wanted}`: {placeholder}");
                     Problem::new(Rule::Placeholder, text)
                 }
                 None => Problem::new(Rule::Missing, format!("has nothing below the heading `{wanted}`")),
@@ -214,10 +214,13 @@ pub(super) fn copy_of(text: &str, instruction: &str) -> Option<String> {
     if own.len() < MIN_COPY || instruction.is_empty() {
         return None;
     }
-    let told = shingles(&words(instruction), 3);
-    let said = shingles(&own, 3);
-    let same = said.iter().filter(|shingle| told.contains(*shingle)).count();
-    (same * 5 >= said.len() * 4).then(|| quoted(text))
+    let instructed = shingles(&words(instruction), 3);
+    let written = shingles(&own, 3);
+    let same = written
+        .iter()
+        .filter(|shingle| instructed.contains(*shingle))
+        .count();
+    (same * 5 >= written.len() * 4).then(|| quoted(text))
 }
 
 /// Sections with the same content, apart from the words of their headings.

@@ -1,7 +1,7 @@
 //! The findings of a review: rows of tables, JSON, lists of fields, list items and paragraphs.
 
 use super::TABLE;
-use super::said::Said;
+use super::review_text::ReviewText;
 use super::words::{field, known, place, states_no_findings};
 use crate::claim::rules::{Problem, Rule};
 use crate::team::ReviewRules;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// One finding, field by field.
 pub(super) type Entry = Vec<(String, String)>;
 
-impl Said {
+impl ReviewText {
     /// The findings, in any layout.
     pub(super) fn entries(&self, rules: &ReviewRules) -> Result<Vec<Entry>, Problem> {
         let mut entries = Vec::new();
@@ -58,14 +58,14 @@ impl Said {
         if listed || states_no_findings(&self.text) {
             return Ok(entries);
         }
-        let told = labelled(&self.text);
-        let told = if told.is_empty() {
+        let findings = labelled(&self.text);
+        let findings = if findings.is_empty() {
             in_words(&self.text, rules)
         } else {
-            told
+            findings
         };
-        if !told.is_empty() {
-            return Ok(told);
+        if !findings.is_empty() {
+            return Ok(findings);
         }
         let problem = format!("has findings that are not in a table: list them as {TABLE}, or write `None`");
         // Who names a file may have read it; who names a line of it has found something there.

@@ -2,7 +2,7 @@
 //! can read files, checks whether the places in findings exist.
 
 mod entries;
-mod said;
+mod review_text;
 mod words;
 
 use super::rules::{Problem, Rule};
@@ -12,7 +12,7 @@ use super::text::{
 };
 use crate::team::{ReviewRules, Severity};
 use entries::Entry;
-use said::Said;
+use review_text::ReviewText;
 
 /// A review as it was parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -119,9 +119,9 @@ struct Read {
 }
 
 fn read(text: &str, rules: &ReviewRules) -> Read {
-    let said = Said::read(text);
+    let review = ReviewText::read(text);
     let known = words(rules);
-    let named = words::verdicts(&said.verdict, &known);
+    let named = words::verdicts(&review.verdict, &known);
     let mut read = Read {
         review: Review {
             verdict: named.first().map(|word| (*word).to_owned()),
@@ -136,13 +136,13 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
             format!("names more than one verdict: {}", named.join(", ")),
         ));
     }
-    if let Some(phrase) = admission(&said.verdict) {
+    if let Some(phrase) = admission(&review.verdict) {
         read.doubts.push(Problem::new(
             Rule::Admits,
             format!("states in its verdict {}", quoted(phrase)),
         ));
     }
-    let entries = match said.entries(rules) {
+    let entries = match review.entries(rules) {
         Ok(entries) => entries,
         Err(problem) => {
             let list = if problem.rule.refutes() {
@@ -167,14 +167,14 @@ fn read(text: &str, rules: &ReviewRules) -> Read {
         }
     }
     read.doubts.extend(descriptions(&entries));
-    if entries.is_empty() && is_praise(&said) {
+    if entries.is_empty() && is_praise(&review) {
         read.doubts.push(Problem::new(
             Rule::Vague,
             "has no findings, and names nothing that was read or run",
         ));
     }
     if entries.is_empty()
-        && let Some(line) = words::alarm(&said.elsewhere)
+        && let Some(line) = words::alarm(&review.elsewhere)
     {
         read.doubts.push(Problem::new(
             Rule::Unclear,
@@ -198,8 +198,8 @@ const OF_EVERY_FILE: &str = " consider adding more comment comments variable var
 const PRAISES: usize = 4;
 
 /// Whether a review without findings says more than that, and only what can be said of every change.
-fn is_praise(said: &Said) -> bool {
-    let text = format!("{}\n{}\n{}", said.verdict, said.text, said.elsewhere);
+fn is_praise(review: &ReviewText) -> bool {
+    let text = format!("{}\n{}\n{}", review.verdict, review.text, review.elsewhere);
     let words = words_of(&text);
     let praise = words.iter().filter(|word| PRAISE.contains(&format!(" {word} ")));
     praise.count() >= PRAISES
@@ -211,7 +211,7 @@ fn is_praise(said: &Said) -> bool {
 /// Findings without a description, or all with the same one.
 fn descriptions(entries: &[Entry]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut told: Vec<String> = Vec::new();
+    let mut descriptions: Vec<String> = Vec::new();
     let mut of_every_file = 0;
     for (number, entry) in (1..).zip(entries) {
         let texts = entry
@@ -237,21 +237,21 @@ fn descriptions(entries: &[Entry]) -> Vec<Problem> {
         }
         of_every_file +=
             usize::from(texts.len() > 1 && particulars_without(&texts.join(" "), OF_EVERY_FILE) == 0);
-        told.push(texts.join(" "));
+        descriptions.push(texts.join(" "));
     }
     if problems.is_empty() && of_every_file == entries.len() && !entries.is_empty() {
-        let shown = quoted(&told.join("; "));
+        let shown = quoted(&descriptions.join("; "));
         problems.push(Problem::new(
             Rule::Vague,
             format!("has only findings that fit every file: {shown}"),
         ));
     }
-    told.retain(|text| !text.is_empty());
-    let first = told.first();
-    if told.len() > 1 && told.iter().all(|text| Some(text) == first) {
+    descriptions.retain(|text| !text.is_empty());
+    let first = descriptions.first();
+    if descriptions.len() > 1 && descriptions.iter().all(|text| Some(text) == first) {
         problems.push(Problem::new(
             Rule::Similar,
-            format!("has the same text in all findings: {}", quoted(&told[0])),
+            format!("has the same text in all findings: {}", quoted(&descriptions[0])),
         ));
     }
     problems
@@ -264,12 +264,12 @@ fn finding(entry: &Entry, rules: &ReviewRules) -> Result<ReviewFinding, Vec<Stri
     };
     let mut flaws = Vec::new();
     let mut one_of = |what: &str, known: Vec<&str>| {
-        let said = value(what);
-        let word = words::known(said, &known);
+        let stated = value(what);
+        let word = words::known(stated, &known);
         if word.is_none() {
-            let said = super::quoted_path(said);
+            let stated = super::quoted_path(stated);
             flaws.push(format!(
-                "whose {what} is {said}, but must be one of {}",
+                "whose {what} is {stated}, but must be one of {}",
                 known.join(", ")
             ));
         }

@@ -181,9 +181,9 @@ fn places_are_read() {
 #[test]
 fn only_the_first_flaws_are_told() {
     let rows = format!("{HEAD}{}", "| a.py | 1 | odd | quality | w | f |\n".repeat(12));
-    let said = proven(&review("APPROVE", &rows), &rules());
-    assert_eq!(said.len(), MAX_PROBLEMS + 1);
-    assert_eq!(said[MAX_PROBLEMS], "has 4 more such flaws");
+    let problems = proven(&review("APPROVE", &rows), &rules());
+    assert_eq!(problems.len(), MAX_PROBLEMS + 1);
+    assert_eq!(problems[MAX_PROBLEMS], "has 4 more such flaws");
 }
 
 #[test]

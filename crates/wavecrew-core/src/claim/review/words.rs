@@ -1,6 +1,8 @@
 //! Words of reviews, in several languages: fields, severities, dimensions, verdicts, and statements that
 //! there are no findings.
 
+use crate::words::is_form_of;
+
 /// The field that a column or a key of this name holds.
 pub(super) fn field(name: &str) -> Option<&'static str> {
     let name = name.trim().trim_matches(['*', '_', '`', ':']).to_lowercase();
@@ -92,8 +94,8 @@ const SAME: [(&str, &[&str]); 8] = [
 ];
 
 /// The known word for this one.
-pub(super) fn known<'k>(said: &str, known: &[&'k str]) -> Option<&'k str> {
-    let bare = said.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+pub(super) fn known<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let itself = known.iter().find(|word| word.eq_ignore_ascii_case(&bare));
     itself.copied().or_else(|| {
         let (name, _) = SAME.iter().find(|(_, others)| others.contains(&bare.as_str()))?;
@@ -106,14 +108,8 @@ pub(super) fn verdicts<'k>(text: &str, known: &[&'k str]) -> Vec<&'k str> {
     let named = |text: &str| {
         let mut found: Vec<&'k str> = Vec::new();
         for word in text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-') {
-            let is_it = |known: &&&'k str| {
-                let rest = word
-                    .get(..known.len())
-                    .filter(|start| start.eq_ignore_ascii_case(known))
-                    .map(|_| word[known.len()..].to_lowercase());
-                rest.is_some_and(|rest| matches!(rest.as_str(), "" | "d" | "s" | "ed" | "ly"))
-            };
-            found.extend(known.iter().find(is_it).filter(|word| !found.contains(word)));
+            let named = known.iter().find(|known| is_form_of(word, known));
+            found.extend(named.filter(|word| !found.contains(word)));
         }
         found
     };

@@ -127,7 +127,7 @@ fn given<'a>(team: &'a Team, plan: &Plan, task: TaskIx, reported: &[(String, Str
 
 fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let (values, told) = checks(text);
+    let (values, statements) = checks(text);
     #[expect(clippy::cast_precision_loss, reason = "a document has few checks")]
     let mean = values.iter().map(|value| value.on(1.0)).sum::<f64>() / values.len().max(1) as f64;
     if values.len() > 1 && given.score > mean + MEAN_TOLERANCE {
@@ -143,8 +143,8 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
         .iter()
         .filter(|(name, _)| REASONS.iter().any(|known| name.eq_ignore_ascii_case(known)));
     let reasons: Vec<&str> = reasons.map(|(_, text)| text.as_str()).collect();
-    let told = without_numbers(&format!("{told}\n{}", reasons.join("\n")));
-    if particulars(&without_words_of_scores(&told)) < 2 {
+    let statements = without_numbers(&format!("{statements}\n{}", reasons.join("\n")));
+    if particulars(&without_words_of_scores(&statements)) < 2 {
         problems.push(Problem::new(
             Rule::Unreasoned,
             format!("gives no reasons for the score {}", given.score),
@@ -154,7 +154,7 @@ fn checkpoint(given: &Given<'_>, text: &str, reported: &[(String, String)]) -> V
             Rule::Unreasoned,
             format!("gives one reason for all checks: {}", quoted(reason)),
         ));
-    } else if given.passes && speak_against(&reasons) {
+    } else if given.passes && contradicts_score(&reasons) {
         problems.push(Problem::new(
             Rule::Unreasoned,
             format!(
@@ -184,8 +184,8 @@ fn same_reason(text: &str) -> Option<&str> {
 }
 
 /// Whether each of several reasons states that something is missing or wrong as a whole.
-fn speak_against(reasons: &[&str]) -> bool {
-    const AGAINST: [&str; 20] = [
+fn contradicts_score(reasons: &[&str]) -> bool {
+    const OBJECTIONS: [&str; 20] = [
         "contradict",
         "is missing",
         "are missing",
@@ -207,21 +207,21 @@ fn speak_against(reasons: &[&str]) -> bool {
         "缺失",
         "矛盾",
     ];
-    let told: Vec<String> = reasons
+    let statements: Vec<String> = reasons
         .iter()
         .flat_map(|reason| reason.split([';', '\n']))
         .map(|reason| reason.trim().to_lowercase())
         .filter(|reason| !reason.is_empty())
         .collect();
-    told.len() > 1
-        && told
+    statements.len() > 1
+        && statements
             .iter()
-            .all(|reason| AGAINST.iter().any(|phrase| reason.contains(phrase)))
+            .all(|reason| OBJECTIONS.iter().any(|phrase| reason.contains(phrase)))
 }
 
 /// The values of the checks in a table or a list, and all other text.
 fn checks(text: &str) -> (Vec<Figure>, String) {
-    let (mut values, mut told) = (Vec::new(), String::new());
+    let (mut values, mut statements) = (Vec::new(), String::new());
     let mut column = None;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let bare = line.trim();
@@ -242,7 +242,7 @@ fn checks(text: &str) -> (Vec<Figure>, String) {
             }
             values.extend(column.and_then(|at| cells.get(at)).and_then(|cell| figure(cell)));
             let reasons = cells.iter().skip(1).filter(|cell| gap(cell).is_none());
-            told.extend(reasons.flat_map(|cell| [*cell, " "]));
+            statements.extend(reasons.flat_map(|cell| [*cell, " "]));
         } else {
             column = None;
             let item = bare
@@ -253,15 +253,15 @@ fn checks(text: &str) -> (Vec<Figure>, String) {
             match item.filter(|(label, _)| !is_total(label)) {
                 Some((_, rest)) => {
                     values.extend(figure_first(rest));
-                    told.push_str(rest);
+                    statements.push_str(rest);
                 }
-                None if gap(bare).is_none() => told.push_str(bare),
+                None if gap(bare).is_none() => statements.push_str(bare),
                 None => {}
             }
         }
-        told.push('\n');
+        statements.push('\n');
     }
-    (values, told)
+    (values, statements)
 }
 
 fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)]) -> Vec<Problem> {
@@ -283,17 +283,17 @@ fn dimensions(given: &Given<'_>, outline: &Outline, reported: &[(String, String)
         let written = points_of(&section.title).or_else(|| points_of(&body));
         if let Some(written) = written {
             let written = written.on(100.0);
-            let said = reported
+            let given = reported
                 .iter()
                 .find(|(known, _)| known.eq_ignore_ascii_case(name))
                 .and_then(|(_, text)| figure(text));
-            if let Some(said) = said
-                .map(|said| said.on(100.0))
-                .filter(|said| (said - written).abs() > 100.0 * TOLERANCE)
+            if let Some(given) = given
+                .map(|given| given.on(100.0))
+                .filter(|given| (given - written).abs() > 100.0 * TOLERANCE)
             {
                 problems.push(Problem::new(
                     Rule::Disagrees,
-                    format!("gives {written} points for `{name}`, and {said} were reported"),
+                    format!("gives {written} points for `{name}`, and {given} were reported"),
                 ));
             }
             points.push(written);
@@ -366,7 +366,7 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
         "conclusion:",
         "结论：",
     ];
-    const AGAINST: [&str; 8] = [
+    const NEGATIONS: [&str; 8] = [
         "block",
         "not ready",
         "reject",
@@ -385,7 +385,7 @@ fn written_verdict(given: &Given<'_>, text: &str) -> Option<Problem> {
     let lower = line.to_lowercase();
     let after = lower.split_once([':', '：']).map_or("", |(_, after)| after);
     let first = after.split('.').next().unwrap_or_default();
-    let against = AGAINST.iter().any(|word| first.contains(word));
+    let against = NEGATIONS.iter().any(|word| first.contains(word));
     let in_favour = !against
         && FOR.iter().any(|word| {
             first
@@ -419,12 +419,12 @@ mod tests {
 
     #[test]
     fn reasons() {
-        assert!(speak_against(&[
+        assert!(contradicts_score(&[
             "the brief has no goals; most documents are missing"
         ]));
-        assert!(!speak_against(&[
+        assert!(!contradicts_score(&[
             "the brief has no goals; FR-002 says id in place of number"
         ]));
-        assert!(!speak_against(&["the brief is missing"]));
+        assert!(!contradicts_score(&["the brief is missing"]));
     }
 }

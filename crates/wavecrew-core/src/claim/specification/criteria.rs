@@ -1,7 +1,8 @@
 //! Acceptance criteria, estimates and stories, by the words for them in several languages.
 
-use super::item::{Item, cells, has_word};
+use super::item::{Item, cells};
 use crate::claim::text::{Gap, gap, particulars_without, without_ids, words};
+use crate::words::has_word;
 
 /// Names of acceptance criteria.
 const CRITERIA: [&str; 22] = [

@@ -2,7 +2,7 @@
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, estimate};
 use super::item::{Item, below, defined, named};
-use super::{EPIC, REQUIREMENT, STORY, listed, twice};
+use super::{EPIC, REQUIREMENT, STORY, duplicates, listed};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
@@ -28,7 +28,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
         ));
     }
     // Stories are below their epic, or name it.
-    let told: Vec<(&Item<'_>, Vec<&Item<'_>>)> = found
+    let grouped: Vec<(&Item<'_>, Vec<&Item<'_>>)> = found
         .iter()
         .map(|epic| {
             let inside: BTreeSet<String> = defined(&epic.text, STORY)
@@ -42,7 +42,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             (epic, own.collect())
         })
         .collect();
-    for (epic, own) in &told {
+    for (epic, own) in &grouped {
         if !stories.hold(own.len()) {
             problems.push(Problem::new(
                 Rule::Missing,
@@ -54,8 +54,8 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
             ));
         }
     }
-    let all = || told.iter().flat_map(|(_, own)| own.iter().copied());
-    let unserving = told.iter().filter(|(epic, own)| {
+    let all = || grouped.iter().flat_map(|(_, own)| own.iter().copied());
+    let unserving = grouped.iter().filter(|(epic, own)| {
         named(&epic.text, REQUIREMENT).is_empty()
             && own.iter().all(|story| named(&story.text, REQUIREMENT).is_empty())
     });
@@ -63,7 +63,7 @@ pub(in crate::claim) fn problems(text: &str, epics: Bounds, stories: Bounds) -> 
     problems.extend(listed(
         Rule::Repeated,
         "defines more than once:",
-        &twice(found.iter().map(|epic| epic.id)),
+        &duplicates(found.iter().map(|epic| epic.id)),
     ));
     problems.extend(listed(
         Rule::Missing,
@@ -163,7 +163,7 @@ fn story_problems(stories: &[&Item<'_>]) -> Vec<Problem> {
         listed(
             Rule::Repeated,
             "defines more than once:",
-            &twice(stories.iter().map(|story| story.id)),
+            &duplicates(stories.iter().map(|story| story.id)),
         ),
         listed(
             Rule::Missing,

@@ -13,6 +13,7 @@ pub(super) use requirements::problems as requirements_problems;
 pub use trace::{PlannedTask, Trace, coverage_problems};
 
 use super::rules::{Problem, Rule};
+use crate::view::first_few;
 use std::collections::BTreeSet;
 
 const REQUIREMENT: &str = "FR";
@@ -27,17 +28,12 @@ fn listed(rule: Rule, what: &str, ids: &[&str]) -> Option<Problem> {
 }
 
 fn list(what: &str, ids: &[&str]) -> Option<String> {
-    let shown = ids[..ids.len().min(LISTED)].join(", ");
-    match ids.len() {
-        0 => None,
-        n if n > LISTED => Some(format!("{what} {shown} and {} more", n - LISTED)),
-        _ => Some(format!("{what} {shown}")),
-    }
+    (!ids.is_empty()).then(|| format!("{what} {}", first_few(ids, LISTED)))
 }
 
 /// Ids that are defined more than once.
-fn twice<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn duplicates<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
-    let twice: BTreeSet<&str> = ids.filter(|id| !seen.insert(*id)).collect();
-    twice.into_iter().collect()
+    let duplicates: BTreeSet<&str> = ids.filter(|id| !seen.insert(*id)).collect();
+    duplicates.into_iter().collect()
 }

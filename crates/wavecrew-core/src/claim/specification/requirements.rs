@@ -2,12 +2,13 @@
 //! and user stories.
 
 use super::criteria::{CriteriaFlaw, criteria, criteria_flaw, is_story};
-use super::item::{Item, below, defined, has_word};
-use super::{REQUIREMENT, listed, twice};
+use super::item::{Item, below, defined};
+use super::{REQUIREMENT, duplicates, listed};
 use crate::claim::heading::fit;
 use crate::claim::json::alike;
 use crate::claim::rules::{Problem, Rule};
 use crate::claim::text::{Gap, defers, gap, is_english, particulars, without_ids, word_count, words};
+use crate::words::has_word;
 
 /// `MoSCoW`, and other words for the same.
 const PRIORITIES: [(&str, &str); 26] = [
@@ -89,18 +90,18 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         }
     };
     let is_empty = |item: &Item<'_>| {
-        let said = item.text.lines().any(|line| {
+        let is_stated = item.text.lines().any(|line| {
             line.split(['.', '|', '\n'])
                 .any(|part| gap(part) == Some(Gap::Placeholder))
         });
-        said && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
+        is_stated && criteria(item).is_none_or(|criteria| gap(&criteria).is_none())
     };
     let bodies: Vec<String> = items.iter().map(|item| item.text.replace(item.id, "")).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
-    let told: Vec<Vec<String>> = items
+    let criteria_words: Vec<Vec<String>> = items
         .iter()
         .filter_map(of_item)
-        .map(|told| words(&told))
+        .map(|text| words(&text))
         .collect();
     let deferred = ids(&|item| item.text.split(['.', ';', '\n', '|']).any(defers));
     let most_deferred = deferred.len() * 2 > items.len();
@@ -110,7 +111,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
         listed(
             Rule::Repeated,
             "defines more than once:",
-            &twice(items.iter().map(|item| item.id)),
+            &duplicates(items.iter().map(|item| item.id)),
         ),
         listed(
             Rule::Missing,
@@ -135,7 +136,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&|item| priority(item).is_none()),
         ),
         alike(&bodies).map(|(rule, text)| Problem::new(rule, text)),
-        same_criteria(&told),
+        same_criteria(&criteria_words),
         all_unwanted.then(|| {
             Problem::new(
                 Rule::Unclear,
@@ -149,9 +150,9 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
     .collect()
 }
 
-/// `told`: the words of the criteria of each requirement.
-fn same_criteria(told: &[Vec<String>]) -> Option<Problem> {
-    let all_alike = told.len() > 1 && told.windows(2).all(|two| two[0] == two[1]);
+/// `criteria`: the words of the criteria of each requirement.
+fn same_criteria(criteria: &[Vec<String>]) -> Option<Problem> {
+    let all_alike = criteria.len() > 1 && criteria.windows(2).all(|two| two[0] == two[1]);
     all_alike.then(|| {
         Problem::new(
             Rule::Similar,
@@ -163,8 +164,8 @@ fn same_criteria(told: &[Vec<String>]) -> Option<Problem> {
 fn stories_problem(text: &str) -> Option<Problem> {
     let stories = below(text, is_about_stories);
     let body: Vec<&str> = stories.lines().filter(|line| !line.starts_with('#')).collect();
-    let said = body.join("\n");
-    if said.trim().is_empty()
+    let statement = body.join("\n");
+    if statement.trim().is_empty()
         || body
             .iter()
             .all(|line| line.trim().is_empty() || gap(line).is_some())
@@ -172,15 +173,15 @@ fn stories_problem(text: &str) -> Option<Problem> {
         return (!stories.is_empty()).then(|| Problem::new(Rule::Missing, FORM));
     }
     // Prose in an unknown language may be a story.
-    let rule = if word_count(&said) < 6 {
+    let rule = if word_count(&statement) < 6 {
         Rule::Missing
     } else {
         Rule::Unclear
     };
-    if !is_story(&said) {
+    if !is_story(&statement) {
         return Some(Problem::new(rule, FORM));
     }
-    let is_bare = is_english(&words(&said)) && particulars(&without_ids(&said)) == 0;
+    let is_bare = is_english(&words(&statement)) && particulars(&without_ids(&statement)) == 0;
     is_bare.then(|| Problem::new(Rule::Vague, "has user stories that name nothing but ids"))
 }
 

@@ -19,9 +19,9 @@ pub(crate) fn wrong_share(text: &str) -> Option<&str> {
         let sentence = link.rfind(['.', ';', '!', '?', '\n']).map_or(0, |at| at + 1);
         // `i.e.` does not end a sentence.
         let sentence = if link.ends_with("i.e.") { 0 } else { sentence };
-        let said = &link[sentence..];
-        let last = said.rfind(|c: char| c.is_ascii_digit())? + 1;
-        let (head, whole) = number_at_end(&said[..last])?;
+        let statement = &link[sentence..];
+        let last = statement.rfind(|c: char| c.is_ascii_digit())? + 1;
+        let (head, whole) = number_at_end(&statement[..last])?;
         let head = OF.iter().find_map(|of| head.strip_suffix(of))?;
         let (_, part) = number_at_end(head)?;
         let start = sentence + head.len() - head.trim_start().len();

@@ -150,8 +150,8 @@ pub(crate) fn evades(answer: &str, task: &str) -> bool {
 quarter once twice double doubles none no nothing never not zero all every both constant constantly level unchanged \
 same equal daily hourly weekly monthly yearly immediately ";
     let asked = words(task);
-    let told = format!(" {}", answer.to_lowercase());
-    let own = words(&told.replace(" no longer", "").replace(" one of", ""));
+    let padded = format!(" {}", answer.to_lowercase());
+    let own = words(&padded.replace(" no longer", "").replace(" one of", ""));
     let is_figure = |word: &String| {
         (FIGURES.contains(&format!(" {word} ")) && !asked.contains(word))
             || word.contains(|c: char| c.is_ascii_digit())

@@ -8,7 +8,7 @@ pub use task::{Conversation, TaskProgress, TaskState, TaskWorktree, WorktreeStat
 use super::AgentChoice;
 use super::run_time::RunTime;
 use crate::budget::{Budget, Totals};
-use crate::event::{PolicyDecision, Status, TaskResult, Verdict};
+use crate::event::{PolicyDecision, Status, Verdict};
 use crate::id::TaskIx;
 use crate::plan::Plan;
 use crate::pool::Pool;
@@ -183,7 +183,7 @@ impl Ledger {
             }
             "error" => Cow::Borrowed(&state.result.error),
             name if self.team.output_columns().any(|output| output.name == name) => {
-                Cow::Borrowed(output(&state.result, name))
+                Cow::Borrowed(state.result.output(name))
             }
             _ => return None,
         })
@@ -202,7 +202,7 @@ impl Ledger {
             }
             let (id, title) = (self.plan.id(source), self.plan.title(source));
             let _ = write!(text, "[{id}: {title}] {}", result.findings);
-            let artifact = output(result, "artifact_path");
+            let artifact = result.output("artifact_path");
             if !artifact.is_empty() {
                 let _ = write!(text, "\nArtifact: {artifact}");
             }
@@ -247,12 +247,4 @@ impl Ledger {
 pub(super) fn set(values: &mut Vec<(String, String)>, name: &str, value: String) {
     values.retain(|(known, _)| known != name);
     values.push((name.to_owned(), value));
-}
-
-fn output<'a>(result: &'a TaskResult, name: &str) -> &'a str {
-    result
-        .outputs
-        .iter()
-        .find(|(column, _)| column == name)
-        .map_or("", |(_, value)| value)
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 /// What a policy makes of a result.
 enum PolicyStep {
     /// The result stands.
-    Settle(PolicyOutcome),
+    Decide(PolicyOutcome),
     /// These tasks run again, with a brief to read; tasks that depend on them follow.
     Revise(Revision),
     /// A person decides; without one, `otherwise` holds.
@@ -134,7 +134,7 @@ impl Engine {
 
     fn take_step(&mut self, mut decision: PolicyDecision, step: PolicyStep) -> Course {
         match step {
-            PolicyStep::Settle(outcome) => {
+            PolicyStep::Decide(outcome) => {
                 self.record_decision(decision, outcome);
                 Course::Free
             }
@@ -143,7 +143,7 @@ impl Engine {
                 Course::Free
             }
             PolicyStep::Ask { otherwise, .. } if self.options.ask_mode == AskMode::Defaults => {
-                if matches!(*otherwise, PolicyStep::Settle(_)) {
+                if matches!(*otherwise, PolicyStep::Decide(_)) {
                     decision.decided_by = Some(AnsweredBy::YesFlag);
                 }
                 self.take_step(decision, *otherwise)

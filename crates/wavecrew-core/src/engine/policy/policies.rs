@@ -59,11 +59,11 @@ impl Engine {
         let (why, step) = match verdict {
             CheckpointVerdict::Pass => (
                 format!("passed with {points}"),
-                PolicyStep::Settle(PolicyOutcome::Pass),
+                PolicyStep::Decide(PolicyOutcome::Pass),
             ),
             CheckpointVerdict::Warn => (
                 format!("passed with a warning, {points}"),
-                PolicyStep::Settle(PolicyOutcome::Warn),
+                PolicyStep::Decide(PolicyOutcome::Warn),
             ),
             CheckpointVerdict::Block => {
                 let revision = self.revision(task, self.upstream_of(task, result));
@@ -104,9 +104,9 @@ impl Engine {
                 let word = result.value("verdict").unwrap_or_default().to_owned();
                 let revision = self.revision(task, self.upstream_with_role(task, back_to));
                 let step = if pass.contains(&word) {
-                    PolicyStep::Settle(PolicyOutcome::Pass)
+                    PolicyStep::Decide(PolicyOutcome::Pass)
                 } else if warn.contains(&word) {
-                    PolicyStep::Settle(PolicyOutcome::Warn)
+                    PolicyStep::Decide(PolicyOutcome::Warn)
                 } else {
                     let may_revise = rounds < *max_revisions;
                     let otherwise = if may_revise {
@@ -127,7 +127,7 @@ impl Engine {
             GateKind::Rating { .. } => {
                 let score = number(result, "score");
                 let why = score.map_or("not rated".to_owned(), |score| format!("rated {score} of 100"));
-                policy_result(by, score, why, PolicyStep::Settle(PolicyOutcome::Pass))
+                policy_result(by, score, why, PolicyStep::Decide(PolicyOutcome::Pass))
             }
             GateKind::Approval { question, .. } => {
                 let documents = self.documents_of(task);
@@ -140,7 +140,7 @@ impl Engine {
                     documents,
                     revision: Some(revision),
                     yes: PolicyOutcome::Approved,
-                    otherwise: Box::new(PolicyStep::Settle(PolicyOutcome::Approved)),
+                    otherwise: Box::new(PolicyStep::Decide(PolicyOutcome::Approved)),
                 };
                 policy_result(by, None, "approval".to_owned(), step)
             }
@@ -184,13 +184,13 @@ impl Engine {
                 documents: revision.brief.iter().cloned().collect(),
                 revision: Some(revision),
                 yes: PolicyOutcome::Approved,
-                otherwise: Box::new(PolicyStep::Settle(PolicyOutcome::Approved)),
+                otherwise: Box::new(PolicyStep::Decide(PolicyOutcome::Approved)),
             };
             (why, step)
         } else if score >= *pass {
             (
                 format!("scored {score} of 100"),
-                PolicyStep::Settle(PolicyOutcome::Pass),
+                PolicyStep::Decide(PolicyOutcome::Pass),
             )
         } else if score >= *revise {
             let why = format!("scored {score} of 100, below {pass}");
@@ -200,7 +200,7 @@ impl Engine {
                 revise: "have the work revised",
                 may_revise,
             };
-            (why, offer.ask(result, PolicyStep::Settle(PolicyOutcome::Warn)))
+            (why, offer.ask(result, PolicyStep::Decide(PolicyOutcome::Warn)))
         } else {
             let why = format!("scored {score} of 100, below {revise}{after}");
             let step = if may_revise {

@@ -43,10 +43,10 @@ impl Engine {
             (best.attempt, best.measured.clone())
         });
         let step = if round.met {
-            PolicyStep::Settle(PolicyOutcome::Pass)
+            PolicyStep::Decide(PolicyOutcome::Pass)
         } else if let Some(exhausted) = &round.exhausted {
             why = format!("{why}, {exhausted}: accepted with a warning");
-            PolicyStep::Settle(PolicyOutcome::Accepted)
+            PolicyStep::Decide(PolicyOutcome::Accepted)
         } else if rounds < round.max_rounds {
             PolicyStep::Revise(Revision {
                 tasks: self.generators_of(critic, &round),
@@ -57,11 +57,11 @@ impl Engine {
             match round.on_limit {
                 OnLimit::Accept => {
                     why = format!("{why} after {many} rounds: accepted with a warning");
-                    PolicyStep::Settle(PolicyOutcome::Accepted)
+                    PolicyStep::Decide(PolicyOutcome::Accepted)
                 }
                 OnLimit::Fail => {
                     why = format!("{why} after {many} rounds");
-                    PolicyStep::Settle(PolicyOutcome::Failed)
+                    PolicyStep::Decide(PolicyOutcome::Failed)
                 }
             }
         };

@@ -6,7 +6,8 @@ use crate::engine::ledger::set;
 use crate::event::TaskResult;
 use crate::id::TaskIx;
 use crate::plan::Plan;
-use crate::team::{Dimension, DimensionSource, GateKind, Team};
+use crate::team::{Demand, Dimension, DimensionSource, Team};
+use crate::words::is_form_of;
 
 /// A mean may differ by this much from what was reported: people round.
 const ROUNDING: f64 = 1.5;
@@ -23,7 +24,7 @@ pub fn complete_report(
     }
     if let Some(checkpoint) = team.checkpoint(plan.role(task)) {
         let score = number(report, "score", 1.0)?;
-        if value(report, "score").is_some_and(|said| said.trim().parse::<f64>().is_err()) {
+        if value(report, "score").is_some_and(|reported| reported.trim().parse::<f64>().is_err()) {
             set_value(report, "score", two(score));
         }
         if let Some(column) = &checkpoint.verdict_column {
@@ -32,49 +33,30 @@ pub fn complete_report(
         }
     }
     for gate in team.gates_after(plan.id(task)) {
-        match gate {
-            GateKind::Score {
-                dimensions,
-                score_column,
-                ..
-            } => {
-                let score = points(report, dimensions, score_column.as_deref())?;
+        match gate.demand() {
+            Some(Demand::Score { dimensions, column }) => {
+                let score = points(report, dimensions, column)?;
                 set(&mut report.facts, "score", two(score));
-                if let Some(column) = score_column {
+                if let Some(column) = column {
                     set(&mut report.outputs, column, two(score));
                 }
             }
-            GateKind::Verdict {
-                pass, warn, block, ..
-            } => {
-                let words: Vec<&str> = pass.iter().chain(warn).chain(block).map(String::as_str).collect();
-                let said = value(report, "verdict").unwrap_or_default().to_owned();
-                let known = words.iter().find(|word| is_word(said.trim(), word));
+            Some(Demand::Verdict(words)) => {
+                let reported = value(report, "verdict").unwrap_or_default().to_owned();
+                let bare = reported.trim_matches(|c: char| !c.is_alphanumeric());
+                let known = words.iter().find(|word| is_form_of(bare, word));
                 let Some(word) = known else {
                     return Err(format!(
-                        "the report needs `verdict`, one of {}, and has `{said}`",
+                        "the report needs `verdict`, one of {}, and has `{reported}`",
                         words.join(", ")
                     ));
                 };
                 set(&mut report.facts, "verdict", (*word).to_owned());
             }
-            GateKind::Rating { .. } | GateKind::Approval { .. } => {}
+            None => {}
         }
     }
     Ok(())
-}
-
-/// Whether a text is the word, in any letters and in its other forms: `Approved`.
-fn is_word(said: &str, word: &str) -> bool {
-    let said = said.trim_matches(|c: char| !c.is_alphanumeric());
-    let start = said
-        .get(..word.len())
-        .filter(|start| start.eq_ignore_ascii_case(word));
-    start.is_some()
-        && matches!(
-            said[word.len()..].to_lowercase().as_str(),
-            "" | "d" | "s" | "ed" | "ly"
-        )
 }
 
 /// Replaces a value where it stands.
@@ -107,9 +89,12 @@ fn points(report: &TaskResult, dimensions: &[Dimension], column: Option<&str>) -
     let total: f64 = given.iter().map(|(d, points)| f64::from(d.weight) * points).sum();
     let weights: u32 = given.iter().map(|(d, _)| d.weight).sum();
     let mean = total / f64::from(weights.max(1));
-    match value(report, named).and_then(figure).map(|said| said.on(100.0)) {
-        Some(said) if (said - mean).abs() > ROUNDING => Err(format!(
-            "`{named}` is {said}, and the reported dimensions make {}",
+    match value(report, named)
+        .and_then(figure)
+        .map(|reported| reported.on(100.0))
+    {
+        Some(reported) if (reported - mean).abs() > ROUNDING => Err(format!(
+            "`{named}` is {reported}, and the reported dimensions make {}",
             two(mean)
         )),
         Some(_) | None => Ok(mean),

@@ -10,6 +10,7 @@ use crate::claim::json::{plain_text, without_nulls};
 use crate::event::{Status, TaskResult};
 use crate::sanitise::sanitise_value;
 use crate::team::Team;
+use crate::view::clipped;
 use serde_json::{Map, Value};
 
 const MAX_FINDINGS: usize = 500;
@@ -258,14 +259,14 @@ fn describe(error: &jsonschema::ValidationError<'_>) -> String {
 impl WorkerReport {
     /// Puts measured findings before those of the worker.
     pub(super) fn put_first(&mut self, measured: &str) {
-        let said = self
+        let reported = self
             .whole_findings
             .take()
             .unwrap_or_else(|| std::mem::take(&mut self.result.findings));
-        let whole = if said.is_empty() {
+        let whole = if reported.is_empty() {
             measured.to_owned()
         } else {
-            format!("{measured}. {said}")
+            format!("{measured}. {reported}")
         };
         (self.result.findings, self.whole_findings) = cut(whole);
     }
@@ -273,10 +274,8 @@ impl WorkerReport {
 
 /// Cuts findings to what the table holds, with `…` as the last character.
 fn cut(whole: String) -> (String, Option<String>) {
-    if whole.chars().count() <= MAX_FINDINGS {
+    if whole.chars().nth(MAX_FINDINGS).is_none() {
         return (whole, None);
     }
-    let mut short: String = whole.chars().take(MAX_FINDINGS - 1).collect();
-    short.push('…');
-    (short, Some(whole))
+    (clipped(&whole, MAX_FINDINGS), Some(whole))
 }

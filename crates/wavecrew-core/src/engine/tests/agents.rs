@@ -63,7 +63,7 @@ fn one_that_should_talk_and_says_nothing_is_ended() {
     let mut rig = Rig::new(ONE);
     telling(&mut rig, 1);
     rig.pass(119);
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1");
+    assert_eq!(rig.actions(), "wave-1.csv 1, spawn A#1");
     rig.pass(1).closed(1);
     assert_eq!(stop_of(&rig), StopReason::Idle);
     assert_eq!(rig.error("A"), "No output within 2m 00s of starting");
@@ -71,7 +71,7 @@ fn one_that_should_talk_and_says_nothing_is_ended() {
     let mut rig = Rig::new(ONE);
     telling(&mut rig, 1);
     rig.put(Input::Activity { worker: WorkerId(1) }).pass(200);
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1");
+    assert_eq!(rig.actions(), "wave-1.csv 1, spawn A#1");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_report_that_is_prose_is_sent_back_whatever_was_denied() {
     let mut rig = Rig::new(ONE);
     let blocked = TurnExit::Reason(StopReason::PermissionBlocked);
     rig.spawned(1).ends(1, blocked, "I was not let.");
-    assert!(rig.said().ends_with("send turn 2"));
+    assert!(rig.actions().ends_with("send turn 2"));
     rig.ends(1, blocked, "No.").ends(1, blocked, "Still no.");
     assert_eq!(stop_of(&rig), StopReason::PermissionBlocked);
 }

@@ -26,6 +26,6 @@ fn files_that_a_worker_names_are_looked_for_whatever_its_role_owes() {
     ] {
         let mut rig = rig();
         rig.spawned(1).ends(1, TurnExit::Code(0), report).closed(1);
-        assert_eq!(rig.said().contains("check"), checked, "{report}");
+        assert_eq!(rig.actions().contains("check"), checked, "{report}");
     }
 }

@@ -49,11 +49,11 @@ fn a_wave_is_merged_in_the_order_of_the_table_before_the_next_one_starts() {
     let mut rig = rig("id,description,deps\nA,a,\nB,b,\nC,c,A\n");
     rig.in_worktree(1, "A").in_worktree(2, "B");
     rig.completes(2, "B").completes(1, "A");
-    assert!(rig.said().ends_with("close 2, close 1, land A B"));
+    assert!(rig.actions().ends_with("close 2, close 1, land A B"));
     rig.merge_done("B", MergeOutcome::Nothing);
-    assert_eq!(rig.said(), "");
+    assert_eq!(rig.actions(), "");
     rig.merge_done("A", merged());
-    assert_eq!(rig.said(), "merged 1, wave-2.csv 1, spawn C#1");
+    assert_eq!(rig.actions(), "merged 1, wave-2.csv 1, spawn C#1");
     assert_eq!(
         rig.worktree_state_of("B"),
         Some(WorktreeState::Merged { commit: None })
@@ -71,7 +71,7 @@ fn a_conflict_fails_the_task_and_skips_what_builds_on_it() {
     );
     assert_eq!(rig.error("A"), "merge conflict in x");
     assert_eq!(rig.worktree_state_of("A"), Some(WorktreeState::Refused));
-    assert!(rig.said().ends_with("finish failed"));
+    assert!(rig.actions().ends_with("finish failed"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn failed_work_is_not_merged_and_is_gone_on_with() {
         .spawned(1)
         .ends(1, TurnExit::Code(3), "")
         .closed(1);
-    assert!(!rig.said().contains("land"));
+    assert!(!rig.actions().contains("land"));
     let task = rig.engine.ledger().plan().find("A").expect("a task");
     let why = "retry".to_owned();
     drop(rig.engine.reset(vec![StaleResult { task, why }]));
@@ -92,14 +92,14 @@ fn failed_work_is_not_merged_and_is_gone_on_with() {
 fn what_was_not_merged_when_the_run_ended_is_merged_first_by_the_next_one() {
     let mut first = rig("id,description,deps\nA,a,\nB,b,A\n");
     first.in_worktree(1, "A").completes(1, "A");
-    assert!(first.said().ends_with("land A"));
+    assert!(first.actions().ends_with("land A"));
     let team = Arc::clone(&first.engine.ledger().team);
     let mut ledger = Ledger::new(team, table("id,description,deps\nA,a,\nB,b,A\n"));
     for event in &first.events {
         ledger.apply(event);
     }
     let mut second = rig("id,description\nX,x\n");
-    second.said();
+    second.actions();
     let options = Options {
         isolation: Isolation::Everybody,
         ..Options::default()
@@ -108,18 +108,18 @@ fn what_was_not_merged_when_the_run_ended_is_merged_first_by_the_next_one() {
     second.put(Input::Begin {
         recovered: Vec::new(),
     });
-    assert_eq!(second.said(), "land A");
+    assert_eq!(second.actions(), "land A");
     second.merge_done("A", merged());
-    assert_eq!(second.said(), "wave-2.csv 1, spawn B#1");
+    assert_eq!(second.actions(), "wave-2.csv 1, spawn B#1");
 }
 
 #[test]
 fn a_run_that_is_stopped_waits_for_what_is_being_merged() {
     let mut rig = rig("id,description\nA,a\n");
     rig.in_worktree(1, "A").completes(1, "A").put(Input::Drain);
-    assert!(rig.said().ends_with("land A"));
+    assert!(rig.actions().ends_with("land A"));
     rig.merge_done("A", merged());
-    assert_eq!(rig.said(), "finish interrupted");
+    assert_eq!(rig.actions(), "finish interrupted");
 }
 
 #[test]

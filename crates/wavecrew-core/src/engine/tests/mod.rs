@@ -150,7 +150,7 @@ impl Rig {
             .closed(worker)
     }
 
-    fn said(&mut self) -> String {
+    fn actions(&mut self) -> String {
         std::mem::take(&mut self.log).join(", ")
     }
 
@@ -174,27 +174,27 @@ const CHAIN: &str = "id,description,deps,context_from\nA,a,,\nB,b,A,A\n";
 #[test]
 fn waves_run_in_order_and_findings_flow() {
     let mut rig = Rig::new(CHAIN);
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1");
+    assert_eq!(rig.actions(), "wave-1.csv 1, spawn A#1");
     rig.completes(1, "A");
-    assert_eq!(rig.said(), "close 1, merged 1, wave-2.csv 1, spawn B#1");
+    assert_eq!(rig.actions(), "close 1, merged 1, wave-2.csv 1, spawn B#1");
     let ledger = rig.engine.ledger();
     assert_eq!(
         ledger.prev_context(ledger.plan().find("B").unwrap()),
         "[A: A] did A"
     );
     rig.completes(2, "B");
-    assert_eq!(rig.said(), "close 2, merged 2, finish completed");
+    assert_eq!(rig.actions(), "close 2, merged 2, finish completed");
 }
 
 #[test]
 fn slots_are_never_exceeded_and_a_slot_is_free_only_when_its_worker_is_gone() {
     let mut rig = Rig::new("id,description\nA,a\nB,b\nC,c\n");
-    assert_eq!(rig.said(), "wave-1.csv 3, spawn A#1, spawn B#1");
+    assert_eq!(rig.actions(), "wave-1.csv 3, spawn A#1, spawn B#1");
     rig.spawned(1)
         .ends(1, TurnExit::Code(0), r#"{"id":"A","status":"completed"}"#);
-    assert_eq!(rig.said(), "close 1");
+    assert_eq!(rig.actions(), "close 1");
     rig.closed(1);
-    assert_eq!(rig.said(), "spawn C#1");
+    assert_eq!(rig.actions(), "spawn C#1");
 }
 
 #[test]
@@ -207,18 +207,18 @@ fn what_depends_on_a_failure_is_skipped_through_all_waves() {
     assert_eq!(rig.error("A"), "The worker exited with code 3");
     assert_eq!(rig.error("B"), "Dependency failed: A");
     assert_eq!(rig.error("C"), "Dependency failed: B");
-    assert!(rig.said().ends_with("merged 3, finish failed"));
+    assert!(rig.actions().ends_with("merged 3, finish failed"));
 }
 
 #[test]
 fn drain_lets_workers_finish_and_stop_ends_them() {
     let mut rig = Rig::new("id,description\nA,a\nB,b\nC,c\n");
     rig.put(Input::Drain).completes(1, "A");
-    assert!(!rig.said().contains("spawn C"));
+    assert!(!rig.actions().contains("spawn C"));
     rig.spawned(2).put(Input::Stop(StopKind::Interrupt));
-    assert_eq!(rig.said(), "close 2");
+    assert_eq!(rig.actions(), "close 2");
     rig.closed(2);
-    assert_eq!(rig.said(), "finish interrupted");
+    assert_eq!(rig.actions(), "finish interrupted");
     assert_eq!(
         (rig.status("A"), rig.status("B")),
         (Status::Completed, Status::Pending)
@@ -229,9 +229,9 @@ fn drain_lets_workers_finish_and_stop_ends_them() {
 fn pause_starts_nothing_new() {
     let mut rig = Rig::new("id,description\nA,a\nB,b\nC,c\n");
     rig.put(Input::Pause).completes(1, "A");
-    assert!(!rig.said().contains("spawn C"));
+    assert!(!rig.actions().contains("spawn C"));
     rig.put(Input::Resume);
-    assert_eq!(rig.said(), "spawn C#1");
+    assert_eq!(rig.actions(), "spawn C#1");
 }
 
 #[test]
@@ -242,18 +242,18 @@ fn when_a_whole_wave_failed_the_person_may_try_again() {
     };
     let mut rig = Rig::with(CHAIN, options);
     rig.spawned(1).ends(1, TurnExit::Code(1), "").closed(1);
-    assert!(rig.said().ends_with("ask 0"));
+    assert!(rig.actions().ends_with("ask 0"));
     rig.put(Input::Answered {
         question: 0,
         given: GivenAnswer::by(AnsweredBy::Person, Answer::Retry),
     });
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#2");
+    assert_eq!(rig.actions(), "wave-1.csv 1, spawn A#2");
     rig.spawned(2).ends(2, TurnExit::Code(1), "").closed(2);
     rig.put(Input::Answered {
         question: 1,
         given: GivenAnswer::by(AnsweredBy::Person, Answer::Abort),
     });
-    assert!(rig.said().ends_with("finish failed"));
+    assert!(rig.actions().ends_with("finish failed"));
     assert_eq!(rig.error("B"), "Dependency failed: A");
 }
 
@@ -266,7 +266,7 @@ fn a_question_that_nobody_answers_gets_its_default() {
     let mut rig = Rig::with(CHAIN, options);
     rig.spawned(1).ends(1, TurnExit::Code(1), "").closed(1);
     rig.pass(24 * 3600 - 1);
-    assert!(!rig.said().contains("finish"));
+    assert!(!rig.actions().contains("finish"));
     rig.pass(1);
-    assert!(rig.said().ends_with("finish failed"));
+    assert!(rig.actions().ends_with("finish failed"));
 }

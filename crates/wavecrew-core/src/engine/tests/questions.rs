@@ -28,7 +28,7 @@ fn with_a_person() -> Rig {
     };
     let mut rig = Rig::with(CHAIN, options);
     rig.spawned(1);
-    rig.said();
+    rig.actions();
     rig
 }
 
@@ -43,14 +43,14 @@ fn answered(rig: &mut Rig, question: u32, answer: Answer) {
 fn without_a_person_leave_is_denied_and_the_worker_decides() {
     let mut rig = Rig::new(CHAIN);
     rig.spawned(1);
-    rig.said();
+    rig.actions();
     asks(&mut rig, "p", leave());
-    assert_eq!(rig.said(), "reply p Permission(Denied)");
+    assert_eq!(rig.actions(), "reply p Permission(Denied)");
     asks(&mut rig, "q", advice());
-    let said = rig.said();
+    let actions = rig.actions();
     assert!(
-        said.starts_with("reply q Text(\"Nobody can answer. Decide yourself"),
-        "{said}"
+        actions.starts_with("reply q Text(\"Nobody can answer. Decide yourself"),
+        "{actions}"
     );
     assert!(
         !rig.events
@@ -68,15 +68,15 @@ fn a_person_may_answer_until_the_clock_runs_out() {
     answered(&mut rig, 0, Answer::Allow);
     answered(&mut rig, 2, Answer::Text("the other".to_owned()));
     assert_eq!(
-        rig.said(),
+        rig.actions(),
         "ask 0, ask 1, ask 2, reply first Permission(Granted), reply third Text(\"the other\")"
     );
     rig.pass(119);
-    assert_eq!(rig.said(), "");
+    assert_eq!(rig.actions(), "");
     rig.pass(1);
-    assert_eq!(rig.said(), "reply second Permission(Denied)");
+    assert_eq!(rig.actions(), "reply second Permission(Denied)");
     answered(&mut rig, 1, Answer::Allow);
-    assert_eq!(rig.said(), "", "too late");
+    assert_eq!(rig.actions(), "", "too late");
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn whoever_is_not_told_in_time_decides() {
     let mut rig = with_a_person();
     asks(&mut rig, "q", advice());
     rig.pass(120);
-    let said = rig.said();
-    assert!(said.starts_with("ask 0, reply q Text(\"Nobody"), "{said}");
+    let actions = rig.actions();
+    assert!(actions.starts_with("ask 0, reply q Text(\"Nobody"), "{actions}");
     let last = rig.events.last();
     assert!(matches!(last, Some(Event::Answered { answer, .. }) if answer.is_empty()));
 }
@@ -95,8 +95,8 @@ fn a_question_of_a_worker_that_is_gone_is_forgotten() {
     let mut rig = with_a_person();
     asks(&mut rig, "q", advice());
     rig.ends(1, TurnExit::Code(1), "").closed(1);
-    rig.said();
+    rig.actions();
     rig.pass(1);
     answered(&mut rig, 0, Answer::Text("late".to_owned()));
-    assert!(!rig.said().contains("reply"));
+    assert!(!rig.actions().contains("reply"));
 }

@@ -76,11 +76,11 @@ fn a_result_is_stale_when_what_it_was_made_from_changed() {
     let agents = AgentChoice::default();
     let stale = |csv: &str, agents: &AgentChoice, base: Option<&str>| -> Vec<String> {
         let ledger = replay(csv, &rig.events);
-        let standing = ResumeBasis {
+        let basis = ResumeBasis {
             agents,
             base: base.map(str::to_owned),
         };
-        let found = ledger.stale(&standing);
+        let found = ledger.stale_results(&basis);
         found
             .iter()
             .map(|s| format!("{}: {}", ledger.plan().id(s.task), s.why))

@@ -56,14 +56,14 @@ fn completed(id: &str) -> String {
 #[test]
 fn at_the_limit_nothing_starts_and_what_runs_may_finish() {
     let mut rig = rig(THREE, 2, tokens(100));
-    assert_eq!(rig.said(), "wave-1.csv 3, spawn A#1, spawn B#1");
+    assert_eq!(rig.actions(), "wave-1.csv 3, spawn A#1, spawn B#1");
     ends(&mut rig, 1, &completed("A"), output(120), None);
-    assert!(!rig.said().contains("spawn"));
+    assert!(!rig.actions().contains("spawn"));
     ends(&mut rig, 2, &completed("B"), output(10), None);
-    let said = rig.said();
+    let actions = rig.actions();
     assert!(
-        said.ends_with("finish limit reached: 130 of 100 tokens are used"),
-        "{said}"
+        actions.ends_with("finish limit reached: 130 of 100 tokens are used"),
+        "{actions}"
     );
     assert_eq!(
         (rig.status("B"), rig.status("C")),
@@ -75,7 +75,7 @@ fn at_the_limit_nothing_starts_and_what_runs_may_finish() {
 fn what_is_left_goes_on_with_a_higher_limit_and_counts_on() {
     let mut first = rig(THREE, 1, tokens(100));
     ends(&mut first, 1, &completed("A"), output(90), None);
-    assert!(first.said().contains("another worker needs about 90 tokens"));
+    assert!(first.actions().contains("another worker needs about 90 tokens"));
     let resumed = |budget| {
         let team = Arc::new(Team::builtin("generic").expect("built in"));
         let mut ledger = Ledger::new(team, table(THREE));
@@ -98,7 +98,7 @@ fn what_is_left_goes_on_with_a_higher_limit_and_counts_on() {
         rig.put(Input::Begin {
             recovered: Vec::new(),
         });
-        rig.said()
+        rig.actions()
     };
     assert!(resumed(tokens(100)).contains("finish limit reached: 90 of 100"));
     assert_eq!(resumed(tokens(200)), "wave-1.csv 2, spawn B#1");
@@ -117,12 +117,12 @@ fn room_is_set_aside_for_those_that_run() {
     };
     let mut rig = Rig::with(THREE, options);
     assert_eq!(
-        rig.said(),
+        rig.actions(),
         "wave-1.csv 3, spawn A#1, spawn B#1",
         "a third does not fit"
     );
     ends(&mut rig, 1, &completed("A"), output(10), None);
-    assert_eq!(rig.said(), "close 1, spawn C#1", "now it does");
+    assert_eq!(rig.actions(), "close 1, spawn C#1", "now it does");
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn time_counts_without_the_breaks() {
     };
     let mut rig = rig(THREE, 1, budget);
     rig.pass(99).completes(1, "A").pass(1);
-    rig.said();
+    rig.actions();
     rig.completes(2, "B");
     assert!(
-        rig.said()
+        rig.actions()
             .ends_with("finish limit reached: the time of 1m 40s is over")
     );
     assert_eq!(
@@ -180,9 +180,9 @@ fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
     let mut rig = rig("id,description\nA,a\n", 1, budget);
     rig.spawned(1);
     using(&mut rig, 49);
-    assert!(!rig.said().contains("close"));
+    assert!(!rig.actions().contains("close"));
     using(&mut rig, 50);
-    assert_eq!(rig.said(), "close 1");
+    assert_eq!(rig.actions(), "close 1");
     // Its stop reason when it is ended does not count.
     let blocked = TurnExit::Reason(StopReason::PermissionBlocked);
     super::agents::ends_with(&mut rig, 1, blocked, 55, None);

@@ -20,9 +20,9 @@ fn rows_added_changed_and_dropped_while_running_take_effect() {
         "id,description,deps,status\nA,a,,\nB,b,A,\nC,c,A,\n",
         "id,description,deps,status\nA,a,,\nC,new,A,\nD,d,,\n",
     );
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1, spawn D#1");
+    assert_eq!(rig.actions(), "wave-1.csv 1, spawn A#1, spawn D#1");
     rig.completes(1, "A").completes(2, "D");
-    assert!(rig.said().ends_with("wave-2.csv 1, spawn C#1"));
+    assert!(rig.actions().ends_with("wave-2.csv 1, spawn C#1"));
     let ledger = rig.engine.ledger();
     let c = ledger.plan().find("C").unwrap();
     assert_eq!(ledger.plan().description(c), "new");
@@ -38,7 +38,7 @@ fn statuses_set_by_hand_are_followed() {
             ..Options::default()
         },
     );
-    assert_eq!(rig.said(), "wave-1.csv 2, spawn C#1");
+    assert_eq!(rig.actions(), "wave-1.csv 2, spawn C#1");
     edit(
         &mut rig,
         before,
@@ -49,7 +49,7 @@ fn statuses_set_by_hand_are_followed() {
         (Status::Pending, Status::Pending, Status::Completed)
     );
     rig.completes(1, "C");
-    assert_eq!(rig.said(), "close 1, spawn A#1");
+    assert_eq!(rig.actions(), "close 1, spawn A#1");
 }
 
 #[test]

@@ -15,9 +15,9 @@ fn options(concurrency: usize) -> Options {
     }
 }
 
-fn refused(rig: &mut Rig, worker: u64, told: Option<u64>) {
+fn refused(rig: &mut Rig, worker: u64, retry_after: Option<u64>) {
     telling(rig, worker);
-    ends_with(rig, worker, LIMITED, 0, told.map(Duration::from_secs));
+    ends_with(rig, worker, LIMITED, 0, retry_after.map(Duration::from_secs));
     rig.closed(worker);
 }
 
@@ -37,10 +37,10 @@ fn a_storm_costs_time_and_no_attempts() {
         assert_eq!(rig.status("A"), Status::Pending);
         rig.pass(400);
     }
-    assert!(rig.said().ends_with("spawn A#21"), "each is started again");
+    assert!(rig.actions().ends_with("spawn A#21"), "each is started again");
     // The one attempt that counts is still to come, and it breaks down.
     rig.spawned(21).ends(21, TurnExit::Signal(9), "").closed(21);
-    assert!(rig.said().ends_with("finish failed"));
+    assert!(rig.actions().ends_with("finish failed"));
 }
 
 #[test]
@@ -48,28 +48,32 @@ fn what_the_service_tells_is_waited_for() {
     let mut rig = Rig::with("id,description\nA,a\n", options(1));
     refused(&mut rig, 1, Some(30));
     rig.pass(29);
-    assert!(!rig.said().contains("A#2"));
+    assert!(!rig.actions().contains("A#2"));
     rig.pass(4);
-    assert_eq!(rig.said(), "spawn A#2", "thirty seconds and a few more by chance");
+    assert_eq!(
+        rig.actions(),
+        "spawn A#2",
+        "thirty seconds and a few more by chance"
+    );
     rig.completes(2, "A");
-    assert!(rig.said().ends_with("finish completed"));
+    assert!(rig.actions().ends_with("finish completed"));
 }
 
 #[test]
 fn fewer_run_afterwards_and_more_again_when_it_goes_well() {
     let rows: Vec<String> = (0..12).map(|n| format!("T{n},t")).collect();
     let mut rig = Rig::with(&format!("id,description\n{}\n", rows.join("\n")), options(4));
-    rig.said();
+    rig.actions();
     for worker in 1..=4 {
         refused(&mut rig, worker, None);
     }
     assert_eq!(waits(&rig).len(), 1, "they met the same wall");
     assert_eq!(waits(&rig)[0].1, Some(2000));
-    rig.said();
+    rig.actions();
     rig.pass(10);
     assert_eq!(rig.engine.running(), 2);
-    let said = rig.said();
-    let first: Vec<&str> = said.split(", ").collect();
+    let actions = rig.actions();
+    let first: Vec<&str> = actions.split(", ").collect();
     assert_eq!(first.len(), 2);
     let next = |rig: &mut Rig, worker: u64| {
         let task = rig.engine.live[&WorkerId(worker)].task;
@@ -101,17 +105,17 @@ fn a_wait_is_waited_out_by_the_next_run() {
     rig.put(Input::Begin {
         recovered: Vec::new(),
     });
-    assert!(!rig.said().contains("spawn"));
+    assert!(!rig.actions().contains("spawn"));
     assert_eq!(rig.engine.ledger().waits(Timestamp(rig.now)).count(), 1);
     rig.pass(311);
-    assert!(rig.said().contains("spawn A#2"));
+    assert!(rig.actions().contains("spawn A#2"));
     assert_eq!(rig.engine.ledger().waits(Timestamp(rig.now)).count(), 0);
 }
 
 #[test]
 fn what_other_runs_know_counts() {
     let mut rig = Rig::with(THREE, options(1));
-    rig.said();
+    rig.actions();
     let mut state = Pool {
         until: Timestamp(rig.now + 60_000),
         window: Some(2000),
@@ -123,17 +127,17 @@ fn what_other_runs_know_counts() {
         others,
     };
     rig.put(seen(state, 2)).completes(1, "A");
-    assert!(!rig.said().contains("spawn"), "the others wait");
+    assert!(!rig.actions().contains("spawn"), "the others wait");
     rig.pass(61);
-    assert!(!rig.said().contains("spawn"), "the others have all there is");
+    assert!(!rig.actions().contains("spawn"), "the others have all there is");
     rig.put(seen(state, 1));
-    assert_eq!(rig.said(), "spawn B#1");
+    assert_eq!(rig.actions(), "spawn B#1");
     // A person takes the wait away.
     state.until = Timestamp(rig.now + 60_000);
     rig.put(seen(state, 0)).completes(2, "B");
-    assert!(!rig.said().contains("spawn"));
+    assert!(!rig.actions().contains("spawn"));
     rig.put(seen(Pool::default(), 0));
-    assert_eq!(rig.said(), "spawn C#1");
+    assert_eq!(rig.actions(), "spawn C#1");
     assert_eq!(
         waits(&rig).len(),
         3,
@@ -150,23 +154,23 @@ fn other_services_go_on() {
         options.agents.by_role.insert("r".to_owned(), "two".to_owned());
         Rig::with("id,description,role\nA,a,\nB,b,\nC,c,r\nD,d,\n", options)
     };
-    assert_eq!(rig.said(), "wave-1.csv 4, spawn A#1, spawn B#1");
+    assert_eq!(rig.actions(), "wave-1.csv 4, spawn A#1, spawn B#1");
     refused(&mut rig, 1, Some(600));
-    assert_eq!(rig.said(), "close 1, spawn C#1");
+    assert_eq!(rig.actions(), "close 1, spawn C#1");
 }
 
 #[test]
 fn patience_has_an_end() {
     let mut rig = Rig::with("id,description\nA,a\n", options(1));
     let mut worker = 0;
-    while !rig.log.iter().any(|said| said.starts_with("finish")) {
+    while !rig.log.iter().any(|actions| actions.starts_with("finish")) {
         worker += 1;
         assert!(worker < 1000, "it would wait for ever");
         refused(&mut rig, worker, None);
         rig.pass(400);
     }
-    let said = rig.said();
-    assert!(said.contains("refused everything for 24h"), "{said}");
+    let actions = rig.actions();
+    assert!(actions.contains("refused everything for 24h"), "{actions}");
     assert_eq!(rig.status("A"), Status::Pending);
 }
 

@@ -11,7 +11,7 @@ fn a_bad_report_is_sent_back_twice_then_the_task_fails() {
         .ends(1, TurnExit::Code(0), bad)
         .ends(1, TurnExit::Code(0), bad);
     assert_eq!(
-        rig.said(),
+        rig.actions(),
         "wave-1.csv 1, spawn A#1, send turn 2, send turn 3, close 1"
     );
     assert!(
@@ -41,9 +41,9 @@ fn a_corrected_report_counts() {
 fn a_one_shot_worker_that_takes_too_long_is_ended_and_failed() {
     let mut rig = Rig::new("id,description\nA,a\n");
     rig.spawned(1).pass(899);
-    assert!(!rig.said().contains("close"));
+    assert!(!rig.actions().contains("close"));
     rig.pass(1);
-    assert_eq!(rig.said(), "close 1");
+    assert_eq!(rig.actions(), "close 1");
     assert_eq!(rig.status("A"), Status::Pending, "not before it is gone");
     rig.closed(1);
     assert_eq!(rig.error("A"), "Timed out after 15m 00s");
@@ -66,13 +66,13 @@ fn an_interactive_worker_is_asked_to_finish_before_it_is_ended() {
     let mut rig = Rig::new("id,description,exec_mode\nA,a,interactive\n");
     rig.spawned(1).pass(900);
     assert_eq!(
-        rig.said(),
+        rig.actions(),
         "spawn A#1, stalled A, send turn 2".replace("stalled A, ", "")
     );
     rig.pass(119);
-    assert!(!rig.said().contains("close"));
+    assert!(!rig.actions().contains("close"));
     rig.pass(1).closed(1);
-    assert!(rig.said().starts_with("close 1, interactive result"));
+    assert!(rig.actions().starts_with("close 1, interactive result"));
     assert!(rig.error("A").contains("asked to finish"));
 }
 
@@ -80,7 +80,7 @@ fn an_interactive_worker_is_asked_to_finish_before_it_is_ended() {
 fn silence_is_shown_once_and_ended_only_when_asked_for() {
     let mut rig = Rig::new("id,description\nA,a\n");
     rig.spawned(1).pass(301).pass(1);
-    assert_eq!(rig.said().matches("stalled A").count(), 1);
+    assert_eq!(rig.actions().matches("stalled A").count(), 1);
     let options = Options {
         end_idle: Some(Duration::from_mins(1)),
         ..Options::default()
@@ -105,7 +105,7 @@ fn a_worker_that_reported_and_hangs_is_ended_and_its_report_kept() {
     assert_eq!(rig.status("A"), Status::Pending);
     rig.pass(11);
     assert_eq!(rig.status("A"), Status::Completed);
-    assert!(rig.said().ends_with("close 1"));
+    assert!(rig.actions().ends_with("close 1"));
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn a_broken_worker_is_tried_again_after_a_wait_when_attempts_are_left() {
     };
     let mut rig = Rig::with("id,description\nA,a\n", options);
     rig.spawned(1).ends(1, TurnExit::Signal(9), "").closed(1);
-    assert_eq!(rig.said(), "wave-1.csv 1, spawn A#1, close 1");
+    assert_eq!(rig.actions(), "wave-1.csv 1, spawn A#1, close 1");
     rig.pass(2);
-    assert_eq!(rig.said(), "spawn A#2");
+    assert_eq!(rig.actions(), "spawn A#2");
     rig.completes(2, "A");
     assert_eq!(rig.status("A"), Status::Completed);
 }
@@ -156,7 +156,7 @@ fn a_shortage_of_the_machine_costs_time_not_tasks() {
         let mut rig = Rig::with("id,description\nA,a\n", options);
         let short = SpawnError::Temporary("too many open files".to_owned());
         not_started(&mut rig, 1, short).pass(2);
-        assert!(rig.said().ends_with("spawn A#2"));
+        assert!(rig.actions().ends_with("spawn A#2"));
         let gone = SpawnError::Permanent("no such program".to_owned());
         not_started(&mut rig, 2, gone);
         assert_eq!(rig.error("A"), "The worker could not be started: no such program");

@@ -1,6 +1,6 @@
 //! Plans of several issues that touch the same files: their implementations wait for each other.
 
-use super::{Expanded, Rows, plain};
+use super::{Expanded, Rows, normalised};
 use crate::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub fn per_issue(
     let touched = |task| -> BTreeSet<String> {
         let issues = plan.cell(task, issue_column).split(';').map(str::trim);
         let files = issues.filter_map(|issue| files.get(issue)).flatten();
-        files.map(|file| plain(file)).collect()
+        files.map(|file| normalised(file)).collect()
     };
     let mut conflicts = Vec::new();
     for (n, &later) in chained.iter().enumerate() {

@@ -85,7 +85,7 @@ fn unique(ids: &[String]) -> Vec<String> {
 }
 
 /// A normalised path: `./a//b` and `a/b` are the same file.
-fn plain(path: &str) -> String {
+fn normalised(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     parts.collect::<Vec<_>>().join("/")
 }

@@ -1,13 +1,13 @@
 //! Which module of a project a file belongs to: the first folder below the source root.
 
-use super::plain;
+use super::normalised;
 
 const ROOTS: [&str; 4] = ["src", "lib", "app", "source"];
 const TESTS: [&str; 5] = ["tests", "test", "__tests__", "spec", "docs"];
 
 /// `src/auth/x.ts` is of module `auth`. Tests and documents belong to none.
 pub(super) fn module(path: &str) -> Option<String> {
-    let path = plain(path);
+    let path = normalised(path);
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let folders: Vec<&str> = folders.split('/').filter(|part| !part.is_empty()).collect();
     let is_test = folders.iter().any(|folder| TESTS.contains(folder))

@@ -1,10 +1,10 @@
 //! One row per task of a plan; tasks that touch the same files run one after the other.
 
-use super::{Expanded, Rows, modules::module, plain, row, unique};
-use crate::plan::Plan;
-use crate::team::{Expansion, PipelineTask};
+use super::{Expanded, Rows, modules::module, normalised, row, unique};
+use crate::plan::{Plan, levels_of};
+use crate::team::{Expansion, PipelineTask, numbered, prefix_of};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A task of a plan, from its file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -177,7 +177,7 @@ pub fn plan_task_problem(tasks: &[PlanTask]) -> Option<String> {
 }
 
 /// The dependency depth of each task.
-fn levels(tasks: &[PlanTask]) -> Result<Vec<usize>, String> {
+fn levels(tasks: &[PlanTask]) -> Result<Vec<u32>, String> {
     let known: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     if known.len() < tasks.len() {
         return Err("two tasks of the plan have the same id".to_owned());
@@ -190,27 +190,23 @@ fn levels(tasks: &[PlanTask]) -> Result<Vec<usize>, String> {
             ));
         }
     }
-    let mut level: BTreeMap<&str, usize> = BTreeMap::new();
-    for depth in 0..tasks.len() {
-        let ready = tasks.iter().filter(|task| {
-            let settled = |id: &String| level.contains_key(id.as_str());
-            !settled(&task.id) && task.depends_on.iter().all(settled)
-        });
-        let ready: Vec<&str> = ready.map(|task| task.id.as_str()).collect();
-        level.extend(ready.into_iter().map(|id| (id, depth)));
-    }
-    let stuck: Vec<&str> = known.into_iter().filter(|id| !level.contains_key(id)).collect();
+    let position = |id: &String| tasks.iter().position(|task| task.id == *id);
+    let deps = |task: &PlanTask| task.depends_on.iter().filter_map(position).collect();
+    let levels = levels_of(&tasks.iter().map(deps).collect::<Vec<_>>());
+    let of_cycles = tasks.iter().zip(&levels).filter(|(_, level)| **level == 0);
+    let stuck: BTreeSet<&str> = of_cycles.map(|(task, _)| task.id.as_str()).collect();
     if !stuck.is_empty() {
-        let stuck = stuck.join(", ");
+        let stuck = stuck.into_iter().collect::<Vec<_>>().join(", ");
         return Err(format!("tasks of the plan wait for each other: {stuck}"));
     }
-    Ok(tasks.iter().map(|task| level[task.id.as_str()]).collect())
+    Ok(levels)
 }
 
 /// The dependencies of the n-th task: those it names, and earlier ones that touch its files. A dependent is deeper than
 /// its dependencies, so no cycle arises.
-fn waits_for(n: usize, tasks: &[PlanTask], levels: &[usize]) -> Vec<usize> {
-    let files = |task: &PlanTask| -> BTreeSet<String> { task.files.iter().map(|file| plain(file)).collect() };
+fn waits_for(n: usize, tasks: &[PlanTask], levels: &[u32]) -> Vec<usize> {
+    let files =
+        |task: &PlanTask| -> BTreeSet<String> { task.files.iter().map(|file| normalised(file)).collect() };
     let own = files(&tasks[n]);
     let names = |m: usize| tasks[n].depends_on.contains(&tasks[m].id);
     let is_before = |m: usize| (levels[m], m) < (levels[n], n);
@@ -234,14 +230,6 @@ fn describe(task: &PlanTask) -> String {
         text += &format!(" Done when: {}.", task.convergence_criteria.join("; "));
     }
     text
-}
-
-fn prefix_of(id: &str) -> &str {
-    id.rsplit_once('-').map_or(id, |(prefix, _)| prefix)
-}
-
-fn numbered(id: &str, n: usize) -> String {
-    format!("{}-{:03}", prefix_of(id), n + 1)
 }
 
 fn is_numbered(id: &str, like: &str) -> bool {

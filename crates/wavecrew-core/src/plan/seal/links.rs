@@ -106,16 +106,16 @@ impl ProblemLog<'_> {
             return;
         }
         let Some(column) = self.places.deps else { return };
-        for knot in graph::knots(deps, wave) {
+        for component in graph::components(deps, wave) {
             let message = format!(
                 "Circular dependency detected involving: {}",
-                self.names(&knot, ", ")
+                self.names(&component, ", ")
             );
-            let mut cycle = graph::cycle_in(deps, &knot);
+            let mut cycle = graph::cycle_in(deps, &component);
             cycle.push(cycle[0]);
             let help = format!("each waits for the next: {}", self.names(&cycle, " -> "));
             self.problems
-                .push(self.cell_problem(knot[0], column, message).help(help));
+                .push(self.cell_problem(component[0], column, message).help(help));
         }
     }
 

@@ -138,8 +138,8 @@ fn graphs_show_every_task_and_edge() {
     │  └─ d  (also after c)
     └─ c
     ");
-    insta::assert_snapshot!(text(&|out| mermaid(&plan, out, Detail::IdAndTitle)));
-    insta::assert_snapshot!(text(&|out| dot(&plan, out, Detail::IdAndTitle)));
+    insta::assert_snapshot!(text(&|out| mermaid(&plan, out)));
+    insta::assert_snapshot!(text(&|out| dot(&plan, out)));
 }
 
 /// Plans whose rows name only rows before them, shuffled.

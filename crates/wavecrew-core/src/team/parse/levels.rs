@@ -1,25 +1,17 @@
-//! Levels of a pipeline, for the checks of a team file. Plans of any size are levelled elsewhere; a pipeline has a
-//! handful of tasks.
+//! Levels of a pipeline, and the cycles that a team file must not have.
 
+use crate::plan::levels_of;
 use crate::team::PipelineTask;
 
 /// The level of each task from 1, or the ids of one cycle. Unknown dependencies are ignored: they are reported
 /// on their own.
-pub(super) fn levels(tasks: &[PipelineTask]) -> Result<Vec<usize>, Vec<String>> {
+pub(in crate::team) fn levels(tasks: &[PipelineTask]) -> Result<Vec<u32>, Vec<String>> {
     let position = |id: &String| tasks.iter().position(|task| task.id == *id);
     let deps: Vec<Vec<usize>> = tasks
         .iter()
         .map(|t| t.deps.iter().filter_map(position).collect())
         .collect();
-    let mut level = vec![0; tasks.len()];
-    // Each pass settles at least one level, so as many passes as tasks settle everything that can be.
-    for _ in tasks {
-        for task in 0..tasks.len() {
-            if level[task] == 0 && deps[task].iter().all(|dep| level[*dep] > 0) {
-                level[task] = 1 + deps[task].iter().map(|dep| level[*dep]).max().unwrap_or(0);
-            }
-        }
-    }
+    let level = levels_of(&deps);
     match level.iter().position(|l| *l == 0) {
         None => Ok(level),
         Some(stuck) => Err(cycle(stuck, &deps, &level)
@@ -29,13 +21,13 @@ pub(super) fn levels(tasks: &[PipelineTask]) -> Result<Vec<usize>, Vec<String>> 
     }
 }
 
-/// Follows unsettled dependencies until one comes up again.
-fn cycle(start: usize, deps: &[Vec<usize>], level: &[usize]) -> Vec<usize> {
+/// Follows dependencies without a level until one comes up again.
+fn cycle(start: usize, deps: &[Vec<usize>], level: &[u32]) -> Vec<usize> {
     let mut path = vec![start];
     loop {
         let here = path[path.len() - 1];
         let next = deps[here].iter().find(|dep| level[**dep] == 0);
-        let next = *next.expect("an unsettled task has an unsettled dependency");
+        let next = *next.expect("a task without a level has a dependency without one");
         if let Some(seen) = path.iter().position(|task| *task == next) {
             return path.split_off(seen);
         }

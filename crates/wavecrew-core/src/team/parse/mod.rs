@@ -3,7 +3,7 @@
 //! thresholds, cycles). A pass runs only when the one before found nothing, so that no mistake is reported twice.
 
 mod extend;
-mod levels;
+pub(super) mod levels;
 mod meaning;
 mod shape;
 mod source;

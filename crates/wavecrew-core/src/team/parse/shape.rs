@@ -41,7 +41,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn say(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+    fn problem(&mut self, span: Range<usize>, message: String, help: Option<String>) {
         self.found.push((span, message, help));
     }
 
@@ -65,7 +65,7 @@ impl<'s> Walk<'s> {
                 types[0].article(),
                 article(value.get_ref())
             );
-            return self.say(value.span(), message, None);
+            return self.problem(value.span(), message, None);
         }
         match value.get_ref() {
             DeValue::Table(table) => self.table(table, &value.span(), schema, what),
@@ -95,7 +95,7 @@ impl<'s> Walk<'s> {
             .and_then(Value::as_i64)
             .map_or(i128::MIN, i128::from);
         if number < min || number > max {
-            self.say(span, format!("{what} must be between {min} and {max}"), None);
+            self.problem(span, format!("{what} must be between {min} and {max}"), None);
         }
     }
 
@@ -105,14 +105,14 @@ impl<'s> Walk<'s> {
             let words: Vec<&str> = variants.iter().flat_map(words_of).collect();
             if words.is_empty() {
                 let message = format!("{what} must be a table, not {}", article(value.get_ref()));
-                return self.say(value.span(), message, None);
+                return self.problem(value.span(), message, None);
             }
             return self.word(value, &words, what);
         };
         let kinds: Vec<&str> = variants.iter().filter_map(kind_of).collect();
         let Some(kind) = table.get("kind") else {
             let help = Some(format!("known are: {}", kinds.join(", ")));
-            return self.say(value.span(), format!("{what} has no `kind`"), help);
+            return self.problem(value.span(), format!("{what} has no `kind`"), help);
         };
         let Some(name) = kind.get_ref().as_str() else {
             return self.word(kind, &kinds, "`kind`");
@@ -128,11 +128,11 @@ impl<'s> Walk<'s> {
             Some(word) if words.contains(&word) => {}
             Some(word) => {
                 let help = did_you_mean(word, words.iter().copied());
-                self.say(value.span(), format!("{what} cannot be `{word}`"), help);
+                self.problem(value.span(), format!("{what} cannot be `{word}`"), help);
             }
             None => {
                 let message = format!("{what} must be a string, not {}", article(value.get_ref()));
-                self.say(
+                self.problem(
                     value.span(),
                     message,
                     Some(format!("known are: {}", words.join(", "))),
@@ -152,7 +152,7 @@ impl<'s> Walk<'s> {
             } else if others == Some(&Value::Bool(false)) {
                 let known = properties.into_iter().flat_map(serde_json::Map::keys);
                 let help = did_you_mean(name, known.map(String::as_str));
-                self.say(key.span(), format!("unknown key `{name}` in {what}"), help);
+                self.problem(key.span(), format!("unknown key `{name}` in {what}"), help);
             } else if let Some(schema @ Value::Object(_)) = others {
                 self.value(value, schema, &format!("`{name}`"));
             }
@@ -164,7 +164,7 @@ impl<'s> Walk<'s> {
                     .and_then(|p| p.get("description"))
                     .and_then(Value::as_str);
                 let help = about.map(|about| format!("`{name}`: {about}"));
-                self.say(span.clone(), format!("{what} has no `{name}`"), help);
+                self.problem(span.clone(), format!("{what} has no `{name}`"), help);
             }
         }
     }

@@ -188,10 +188,10 @@ impl Worker {
     }
 
     fn turned_away(&mut self, worker: WorkerId, stop: StopReason) -> Input {
-        let told = (self.steps > 3).then(|| Duration::from_secs(self.steps as u64 * 100));
+        let retry_after = (self.steps > 3).then(|| Duration::from_secs(self.steps as u64 * 100));
         let mut input = self.exit(worker, TurnExit::Reason(stop), vec![]);
         if let Input::TurnEnded { end, .. } = &mut input {
-            end.retry_after = told;
+            end.retry_after = retry_after;
         }
         input
     }

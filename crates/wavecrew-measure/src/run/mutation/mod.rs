@@ -264,9 +264,9 @@ impl MutationRun<'_> {
             notes,
             ..MutationReport::default()
         };
-        for (PlannedMutant { file, mutant }, fate) in planned.into_iter().zip(outcomes) {
-            match fate {
-                Some(fate) => {
+        for (PlannedMutant { file, mutant }, outcome) in planned.into_iter().zip(outcomes) {
+            match outcome {
+                Some(outcome) => {
                     let list = if mutant.kind.is_control() {
                         &mut report.controls
                     } else {
@@ -277,7 +277,7 @@ impl MutationRun<'_> {
                         line: mutant.line,
                         what: mutant.description.clone(),
                         mutant: Some(mutant),
-                        outcome: fate,
+                        outcome,
                     });
                 }
                 None if mutant.kind.is_control() => {}

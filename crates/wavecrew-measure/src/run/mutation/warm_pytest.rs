@@ -77,7 +77,8 @@ struct Test {
 #[derive(Deserialize)]
 struct MutantResult {
     number: usize,
-    fate: Kind,
+    #[serde(rename = "fate")]
+    outcome: Kind,
     #[serde(default)]
     by: Vec<String>,
 }
@@ -127,8 +128,8 @@ pub fn mutate(mutation: &MutationRun<'_>) -> Result<MutationReport, MeasureError
         })
     })?;
     let mut outcomes: Vec<Option<MutantOutcome>> = planned.iter().map(|_| None).collect();
-    for (number, fate) in shares.into_iter().flatten().flatten() {
-        outcomes[number] = Some(fate);
+    for (number, outcome) in shares.into_iter().flatten().flatten() {
+        outcomes[number] = Some(outcome);
     }
     let mut report = mutation.report(planned, outcomes, Vec::new());
     for (file, line) in &baseline.foreign {
@@ -282,7 +283,7 @@ impl Worker {
         let results = text
             .lines()
             .filter_map(|line| serde_json::from_str::<MutantResult>(line).ok());
-        let outcome = |result: MutantResult| match result.fate {
+        let outcome = |result: MutantResult| match result.outcome {
             Kind::Killed => MutantOutcome::Killed { by: result.by },
             Kind::Survived => MutantOutcome::Survived,
             Kind::TimedOut => MutantOutcome::TimedOut,

@@ -109,15 +109,15 @@ fn absent_file(sources: &Sources<'_>, text: &str, is_elsewhere: &dyn Fn(&str) ->
             && (1..=4).contains(&ending.len())
             && ending.bytes().all(|b| b.is_ascii_alphanumeric())
     };
-    let said: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
     let bare = |word: &'_ str| -> String {
         let kept = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_');
         word.trim_matches(|c| !kept(c)).to_owned()
     };
-    let file = (0..said.len())
-        .filter(|&at| bare(said[at]).eq_ignore_ascii_case("existing"))
+    let file = (0..words.len())
+        .filter(|&at| bare(words[at]).eq_ignore_ascii_case("existing"))
         .find_map(|at| {
-            let near = &said[at + 1..(at + NEAR).min(said.len())];
+            let near = &words[at + 1..(at + NEAR).min(words.len())];
             let place = near.iter().position(|word| is_path(&bare(word)))?;
             let between = &near[..place];
             let goes_on = between.iter().all(|word| {

@@ -57,13 +57,13 @@ impl Repository {
 
     /// A worktree in which a file was written.
     fn work(&self, task: &str, file: &str, text: &str) -> WorktreeRecord {
-        let (worktree, tree) = self.worktrees.open(task, None).expect("a tree");
+        let (worktree, record) = self.worktrees.open(task, None).expect("a tree");
         fs::write(worktree.project_folder().join(file), text).expect("a file");
-        tree
+        record
     }
 
-    fn merge(&self, task: &str, tree: &WorktreeRecord) -> Result<Merged, WorktreeError> {
-        self.worktrees.merge(task, tree, &format!("{task}: work"))
+    fn merge(&self, task: &str, record: &WorktreeRecord) -> Result<Merged, WorktreeError> {
+        self.worktrees.merge(task, record, &format!("{task}: work"))
     }
 
     fn subjects(&self, of: &str) -> Vec<String> {
@@ -91,15 +91,15 @@ fn a_clean_checkout_gets_the_work_in_order() {
     fs::write(repo.path("mine.txt"), "untracked").expect("a file");
     let (a, b) = (repo.work("A", "a.txt", "two\n"), repo.work("B", "b.txt", "b\n"));
     assert_eq!(a.branch, "wavecrew/s/A");
-    for (task, tree) in [("A", &a), ("B", &b)] {
-        let merged = repo.merge(task, tree).expect("merged");
+    for (task, record) in [("A", &a), ("B", &b)] {
+        let merged = repo.merge(task, record).expect("merged");
         let Merged::Commit { commit, into } = merged else {
             panic!("nothing was merged")
         };
         assert_eq!(commit, repo.git(&["rev-parse", "HEAD"]));
         let branch = "main".to_owned();
         assert_eq!(into, Target::Checkout { branch });
-        assert!(repo.worktrees.remove_if_merged(tree).expect("checked"));
+        assert!(repo.worktrees.remove_if_merged(record).expect("checked"));
     }
     assert_eq!(
         repo.subjects("main"),
@@ -351,8 +351,8 @@ fn a_clean_tree_of_an_agent_goes_and_a_changed_one_stays() {
 fn merging_with_and_without_a_checkout_comes_to_the_same() {
     let repo = Repository::new();
     for (task, file) in [("A", "a.txt"), ("B", "b.txt"), ("C", "a.txt")] {
-        let tree = repo.work(task, file, task);
-        let path = repo.session.join(&tree.folder);
+        let record = repo.work(task, file, task);
+        let path = repo.session.join(&record.folder);
         git(&path, &["add", "."]);
         git(&path, &["commit", "-q", "-m", task]);
     }

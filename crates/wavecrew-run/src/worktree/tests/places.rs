@@ -12,17 +12,17 @@ fn a_project_below_the_root_of_its_repository_is_found_there_in_the_tree() {
     git(folder.path(), &["commit", "-q", "-m", "second"]);
     let dir = SessionDir::create(&below, "s", &[]).expect("a session");
     let worktrees = SessionWorktrees::new(&below, &dir);
-    let (worktree, tree) = worktrees.open("A", None).expect("a tree");
+    let (worktree, record) = worktrees.open("A", None).expect("a tree");
     assert!(worktree.project_folder().join("p.txt").exists());
     fs::write(worktree.project_folder().join("p.txt"), "q\n").expect("an edit");
     fs::write(worktree.path.join("a.txt"), "above\n").expect("an edit");
-    worktrees.merge("A", &tree, "work").expect("merged");
+    worktrees.merge("A", &record, "work").expect("merged");
     assert_eq!(fs::read_to_string(below.join("p.txt")).unwrap(), "q\n");
     assert_eq!(
         fs::read_to_string(folder.path().join("a.txt")).unwrap(),
         "above\n"
     );
-    assert!(worktrees.remove_if_merged(&tree).expect("checked"));
+    assert!(worktrees.remove_if_merged(&record).expect("checked"));
 }
 
 #[test]
@@ -38,10 +38,10 @@ fn sessions_of_a_project_below_the_root_are_in_nobodys_way() {
     let dir = SessionDir::create(&below, "s", &[]).expect("a session");
     let worktrees = SessionWorktrees::new(&below, &dir);
     let worked = |task: &str, text: &str| {
-        let (worktree, tree) = worktrees.open(task, None).expect("a tree");
+        let (worktree, record) = worktrees.open(task, None).expect("a tree");
         fs::write(worktree.project_folder().join("p.txt"), text).expect("an edit");
         fs::write(worktree.project_folder().join(".workflow/issues.jsonl"), "no\n").expect("an edit");
-        worktrees.merge(task, &tree, "work").expect("merged")
+        worktrees.merge(task, &record, "work").expect("merged")
     };
 
     fs::write(&issues, "two\n").expect("an edit");
@@ -81,14 +81,14 @@ fn submodules_are_there_and_changes_of_them_are_kept_for_a_person() {
     repo.merge("A", &a).expect("merged");
     assert!(repo.worktrees.remove_if_merged(&a).expect("checked"));
 
-    let (tree, b) = repo.worktrees.open("B", None).expect("a tree");
-    fs::write(tree.path.join("lib/a.txt"), "changed\n").expect("an edit");
+    let (worktree, b) = repo.worktrees.open("B", None).expect("a tree");
+    fs::write(worktree.path.join("lib/a.txt"), "changed\n").expect("an edit");
     assert!(
         !repo.worktrees.remove_if_merged(&b).expect("checked"),
         "work in a submodule was removed"
     );
     git(
-        &tree.path.join("lib"),
+        &worktree.path.join("lib"),
         &["commit", "-q", "-a", "-m", "in the library"],
     );
     let error = repo.merge("B", &b).expect_err("not merged").to_string();

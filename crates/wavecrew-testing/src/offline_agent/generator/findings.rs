@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wavecrew_core::view::count;
+use wavecrew_core::view::{count, first_few};
 use wavecrew_measure::framework::python_environment::install_command;
 use wavecrew_session::SessionPaths;
 use wavecrew_testgen::{Dropped, Module};
@@ -107,10 +107,9 @@ pub fn nothing_new(because: &str, untested: &[String], list: &str, skipped: &[St
 
 fn add_rest(text: &mut String, untested: &[String], list: &str, skipped: &[String]) {
     if !untested.is_empty() {
-        let shown = &untested[..untested.len().min(MOST_UNTESTED)];
-        let _ = write!(text, "; untested: {}", shown.join(", "));
-        if untested.len() > shown.len() {
-            let _ = write!(text, " and {} more in {list}", untested.len() - shown.len());
+        let _ = write!(text, "; untested: {}", first_few(untested, MOST_UNTESTED));
+        if untested.len() > MOST_UNTESTED {
+            let _ = write!(text, " in {list}");
         }
     }
     if !skipped.is_empty() {

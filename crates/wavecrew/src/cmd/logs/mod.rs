@@ -133,7 +133,7 @@ impl Args {
             }))
         } else if let Some(transcript) = transcript {
             print::heading(&format!("{task} · attempt {attempt} · {}", made.agent))?;
-            Manner::Talk(Box::new(transcript))
+            Manner::Conversation(Box::new(transcript))
         } else {
             Manner::Plain
         };

@@ -21,7 +21,7 @@ pub enum Manner {
     /// As text.
     Plain,
     /// As the conversation that it contains.
-    Talk(Box<Transcript>),
+    Conversation(Box<Transcript>),
     /// A JSON object per line or part of the conversation.
     Json(Box<JsonLog>),
 }
@@ -104,7 +104,7 @@ impl Printer {
             }
         }
         match &mut self.page.manner {
-            Manner::Talk(transcript) => show(&transcript.finish())?,
+            Manner::Conversation(transcript) => show(&transcript.finish())?,
             Manner::Json(log) => {
                 let rows = log
                     .transcript
@@ -125,7 +125,7 @@ impl Page {
         let limit = match self.manner {
             Manner::Raw => 0,
             Manner::Plain => LONG_LINE,
-            Manner::Talk(_) | Manner::Json(_) => LONGEST_EVENT,
+            Manner::Conversation(_) | Manner::Json(_) => LONGEST_EVENT,
         };
         let whole = match self.rest.iter().rposition(|byte| *byte == b'\n') {
             Some(at) => at + 1,
@@ -142,7 +142,7 @@ impl Page {
             Manner::Raw => io::stdout().write_all(lines),
             Manner::Plain => io::stdout().write_all(sanitise(lines).as_bytes()),
             Manner::Json(log) => log.lines(&sanitise(lines)),
-            Manner::Talk(transcript) => {
+            Manner::Conversation(transcript) => {
                 for line in String::from_utf8_lossy(lines).lines() {
                     show(&transcript.line(line))?;
                 }

@@ -4,7 +4,7 @@ use crate::agent_choice::{check, search_path};
 use crate::clients::Client;
 use crate::exit::{Exit, Failure};
 use crate::global::Global;
-use crate::user_file::{Change, Consent, settle};
+use crate::user_file::{Change, Consent, show_and_apply};
 
 /// Add this server to a client's settings, and raise the time limit of its tool calls to a day
 #[derive(clap::Args, Debug)]
@@ -42,7 +42,7 @@ impl InstallArgs {
         let change = Change::of(self.client.settings()?, |text| {
             self.client.with_entry(text, &command).map(Some)
         })?;
-        settle(&[change], &self.consent, global)
+        show_and_apply(&[change], &self.consent, global)
     }
 }
 
@@ -51,6 +51,6 @@ impl UninstallArgs {
         let change = Change::of(self.client.settings()?, |text| {
             text.map(|text| self.client.without_entry(text)).transpose()
         })?;
-        settle(&[change], &self.consent, global)
+        show_and_apply(&[change], &self.consent, global)
     }
 }

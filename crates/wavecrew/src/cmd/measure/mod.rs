@@ -290,12 +290,12 @@ fn about(file: &FileCoverage) -> String {
     } else {
         format!("  uncovered {}", ranges.join(", "))
     };
-    let standing = match file.status {
+    let remark = match file.status {
         CoverageStatus::Measured => "",
         CoverageStatus::NotLoaded => "  loaded by no test",
         CoverageStatus::Excluded => return "excluded by the coverage settings".to_owned(),
         CoverageStatus::Broken => "  cannot be parsed",
     };
     let Ratio { covered, total } = file.lines;
-    format!("{:>9}  {covered}/{total}{standing}{missing}", percent(file.lines))
+    format!("{:>9}  {covered}/{total}{remark}{missing}", percent(file.lines))
 }

@@ -82,7 +82,7 @@ impl Live {
         let pressed = self.keyboard.as_mut().map(Keyboard::pressed);
         for key in pressed.into_iter().flatten() {
             match key {
-                Key::Help => self.say(Some((Weight::Milestone, keys::HELP.to_owned()))),
+                Key::Help => self.print_line(Some((Weight::Milestone, keys::HELP.to_owned()))),
                 Key::Pause => self.request(if ledger.paused { "resume" } else { "pause" }),
                 Key::Stop => signal_self(Signal::INT),
                 Key::Log => self.log = LogPane::next(self.log.as_ref(), &self.dir, running),
@@ -102,11 +102,11 @@ impl Live {
             ..PersonRequest::default()
         };
         if let Err(error) = self.dir.person_requests().put(&request) {
-            self.say(Some((Weight::Trouble, error.to_string())));
+            self.print_line(Some((Weight::Trouble, error.to_string())));
         }
     }
 
-    fn say(&mut self, line: Option<(Weight, String)>) {
+    fn print_line(&mut self, line: Option<(Weight, String)>) {
         if let Some((weight, line)) = line
             && weight >= self.least
         {
@@ -138,7 +138,7 @@ impl Live {
 
 impl Reporter for Live {
     fn event(&mut self, event: &Event, ledger: &Ledger) {
-        self.say(event_lines::event(event, ledger));
+        self.print_line(event_lines::event(event, ledger));
         match event {
             Event::Asked { .. } => {
                 self.draw(&[]);
@@ -154,7 +154,7 @@ impl Reporter for Live {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.say(event_lines::notice(notice, self.dir.id()));
+        self.print_line(event_lines::notice(notice, self.dir.id()));
     }
 
     fn tick(&mut self, running: &[Running], ledger: &Ledger) {

@@ -216,13 +216,13 @@ fn every_attempt_is_prevented_at_every_access_level() {
     let report = sandbox.read("context.md");
     assert!(report.contains("Sandbox: files by role"), "{report}");
     // Refusals in a worker's output are reported, with the setting that would allow the access.
-    let told = victim.join("told").display().to_string();
+    let target = victim.join("told").display().to_string();
     let key = sandbox.beside("home").join(".ssh/id").display().to_string();
     for task in ["R-1", "T-1", "D-1", "S-1"] {
         let log = sandbox.read(&format!("logs/{task}.1.log"));
         assert!(
             log.contains(&format!(
-                "[wavecrew] the sandbox refused to change {told}; to allow it: --allow-write"
+                "[wavecrew] the sandbox refused to change {target}; to allow it: --allow-write"
             )),
             "{log}"
         );
@@ -236,7 +236,7 @@ fn every_attempt_is_prevented_at_every_access_level() {
         .filter(|line| line.contains("Refused by the sandbox: "));
     assert_eq!(
         refused
-            .filter(|line| line.contains(&told) && line.contains("--allow-write"))
+            .filter(|line| line.contains(&target) && line.contains("--allow-write"))
             .count(),
         4,
         "{report}"

@@ -54,8 +54,11 @@ fn tests_under_measurement_change_only_their_project() {
     );
     let ended = sandbox.wavecrew(&["measure", "a.py", "--command", line.as_str()]);
     ended.expect_exit(0).expect_output("1");
-    let said = fs::read_to_string(sandbox.path("said")).unwrap();
-    assert!(!said.contains("ESCAPED") && !said.contains("REFUSED"), "{said}");
+    let output = fs::read_to_string(sandbox.path("said")).unwrap();
+    assert!(
+        !output.contains("ESCAPED") && !output.contains("REFUSED"),
+        "{output}"
+    );
     expect_nothing_left(&sandbox);
     assert!(!hook.exists());
 }
@@ -94,8 +97,11 @@ fn commands_that_check_results_change_only_the_project() {
     let verify = format!("{{ {ATTEMPTS} }} > said 2>&1; true");
     let answer = connect(&project).call("spawn_agents_on_csv", call(json!({ "verify": verify })));
     assert_eq!(answer["completed_items"], 1, "{answer}");
-    let said = project.text("said");
-    assert!(!said.contains("ESCAPED") && !said.contains("REFUSED"), "{said}");
+    let output = project.text("said");
+    assert!(
+        !output.contains("ESCAPED") && !output.contains("REFUSED"),
+        "{output}"
+    );
     expect_nothing_left(&project);
 }
 

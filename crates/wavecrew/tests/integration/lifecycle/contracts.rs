@@ -17,12 +17,12 @@ fn missing_parts_are_listed_and_sent_back() {
     .worker("DRAFT-002.1.2", &good());
     sandbox.run_pipeline("spec-only --no-supervision").expect_exit(0);
     assert_eq!(sandbox.turns("DRAFT-002"), 2);
-    let told = sandbox.prompt("DRAFT-002.1.2");
+    let prompt = sandbox.prompt("DRAFT-002.1.2");
     for missing in [
         "`spec/requirements.md` has no heading `User stories`",
         "`spec/requirements.md` has no acceptance criteria for FR-001",
     ] {
-        assert!(told.contains(missing), "{missing:?} is not in\n{told}");
+        assert!(prompt.contains(missing), "{missing:?} is not in\n{prompt}");
     }
 }
 
@@ -56,7 +56,7 @@ fn documents_that_stay_wrong_fail() {
 
 #[test]
 fn an_invalid_score_is_sent_back() {
-    for (score, told) in [
+    for (score, reason) in [
         ("", "the report needs `score`, a number from 0 to 1, and has none"),
         (r#""score":7"#, "`score` is `7`, but must be a number from 0 to 1"),
     ] {
@@ -64,7 +64,7 @@ fn an_invalid_score_is_sent_back() {
         sandbox.score("CHECKPOINT-001", score);
         sandbox.run_pipeline("spec-only").expect_exit(1);
         assert_eq!(sandbox.turns("CHECKPOINT-001"), 3, "sent back twice");
-        sandbox.expect_cell("CHECKPOINT-001", "error", told);
+        sandbox.expect_cell("CHECKPOINT-001", "error", reason);
         assert_eq!(sandbox.cell("DRAFT-003", "status"), "skipped");
     }
 }

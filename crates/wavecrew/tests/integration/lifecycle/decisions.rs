@@ -34,10 +34,10 @@ fn a_block_is_revised_once_and_then_stops_until_it_is_continued() {
         sandbox.decisions(),
         ["CHECKPOINT-001 revise", "CHECKPOINT-001 stop"]
     );
-    let told = sandbox.prompt("DRAFT-002.2.1");
+    let prompt = sandbox.prompt("DRAFT-002.2.1");
     assert!(
-        told.contains("Say who the users are."),
-        "the report is the brief:\n{told}"
+        prompt.contains("Say who the users are."),
+        "the report is the brief:\n{prompt}"
     );
 
     // It is decided again when the run continues; the person may change the table or the documents in

@@ -91,8 +91,8 @@ fn work_beside_a_dirty_checkout_can_be_reviewed() {
         .expect_output("Your checkout has uncommitted changes");
     assert!(!sandbox.path("app/store/tags.py").exists());
     assert_eq!(sandbox.text("app/__init__.py"), "mine = 1\n");
-    let told = sandbox.prompt("REVIEW-001.1.1");
-    let commit = told
+    let prompt = sandbox.prompt("REVIEW-001.1.1");
+    let commit = prompt
         .split("it is at commit ")
         .nth(1)
         .unwrap()

@@ -58,10 +58,10 @@ fn outcome(case: &Case) -> (String, String, String) {
         (_, "PLAN-001" | "REVIEW-001") => sandbox.run_pipeline("impl-only --no-supervision"),
         (_, _) => sandbox.run_pipeline("spec-only --no-supervision"),
     };
-    let told = sandbox
+    let report = sandbox
         .wavecrew(&format!("status {} --json", sandbox.session_id()))
         .json();
-    let rows = told["tasks"].as_array().unwrap();
+    let rows = report["tasks"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == case.task.as_str()).unwrap();
     let cell = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
     (

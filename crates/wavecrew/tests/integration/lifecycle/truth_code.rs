@@ -77,10 +77,10 @@ fn outcome(case: &CodeCase) -> (&'static str, String) {
         }
         _ => sandbox.run_pipeline("impl-only --no-supervision"),
     };
-    let told = sandbox
+    let report = sandbox
         .wavecrew(&format!("status {} --json", sandbox.session_id()))
         .json();
-    let rows = told["tasks"].as_array().unwrap();
+    let rows = report["tasks"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == case.about.as_str()).unwrap();
     let cell = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
     let (status, checked, doubt) = (cell("status"), cell("checked"), cell("doubt"));

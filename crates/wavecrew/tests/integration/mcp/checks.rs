@@ -30,9 +30,9 @@ fn a_result_counts_once_its_check_succeeds() {
         error["last_error"].as_str().unwrap().contains(complaint),
         "{error}"
     );
-    let told = |row: &str| project.text(format!("told-{row}"));
-    assert!(told("row-2").contains(r#"no file for {"path":"b"}"#));
-    assert!(!told("row-1").contains("The check of the result failed"));
+    let prompts = |row: &str| project.text(format!("told-{row}"));
+    assert!(prompts("row-2").contains(r#"no file for {"path":"b"}"#));
+    assert!(!prompts("row-1").contains("The check of the result failed"));
     let status: Vec<String> = output(&answer)
         .1
         .iter()

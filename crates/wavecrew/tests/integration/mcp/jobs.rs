@@ -154,8 +154,11 @@ fn the_current_and_earlier_protocol_versions_work() {
         answer["result"]["structuredContent"]["completed_items"], 2,
         "{answer}"
     );
-    let told = client.notifications.last().unwrap();
-    assert_eq!(told["params"]["message"], "2 of 2 done (0 failed), 0 running");
+    let notification = client.notifications.last().unwrap();
+    assert_eq!(
+        notification["params"]["message"],
+        "2 of 2 done (0 failed), 0 running"
+    );
     for version in ["2025-11-25", "2025-06-18"] {
         let mut client = Client::connect(&mut project.command(SERVER));
         assert_eq!(client.initialize(version)["protocolVersion"], version);

@@ -41,7 +41,7 @@ fn every_message_is_delivered_twice() {
     let sandbox = project("A,First,do a,maker,\nB,Second,do b,maker,A\n", work);
     sandbox.wavecrew(&*words(&nats, "--place remote")).ok();
     assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
-    assert_eq!(host.said().matches("[START]").count(), 2, "{}", host.said());
+    assert_eq!(host.output().matches("[START]").count(), 2, "{}", host.output());
     let found = std::fs::read_to_string(sandbox.in_session("discoveries.ndjson")).unwrap();
     assert_eq!(found.matches("once").count(), 2, "one of each task: {found}");
     let log = sandbox.wavecrew("logs A").ok();
@@ -119,7 +119,7 @@ fn a_project_that_does_not_fit_into_the_store_is_named() {
         "{}",
         journal(&sandbox)
     );
-    assert!(!host.said().contains("[START]"));
+    assert!(!host.output().contains("[START]"));
 }
 
 #[test]

@@ -95,8 +95,8 @@ fn a_host_that_was_paused_too_long_is_refused() {
     open(&started.gate);
     paused.go_on();
     started.run.wait().ok();
-    wait_until("the end of the lost turn", || paused.said().contains("[END] A"));
-    assert!(paused.said().contains("lease lost"), "{}", paused.said());
+    wait_until("the end of the lost turn", || paused.output().contains("[END] A"));
+    assert!(paused.output().contains("lease lost"), "{}", paused.output());
     assert_eq!((completions(sandbox, "A"), completions(sandbox, "B")), (1, 1));
     assert_eq!(sandbox.text("by-A.txt"), "2\n");
 }
@@ -139,7 +139,7 @@ fn more(nats: &NatsServer) -> String {
 
 /// How often a host started a task.
 fn starts(host: &Host, task: &str) -> usize {
-    host.said().matches(&format!("[START] {task}")).count()
+    host.output().matches(&format!("[START] {task}")).count()
 }
 
 #[test]
@@ -149,10 +149,10 @@ fn a_turn_that_ended_without_a_coordinator_does_not_run_again() {
     };
     let (nats, host, sandbox, gate) = started.killed();
     open(&gate);
-    wait_until("the end of the turn", || host.said().contains("[END] A"));
-    let said = sandbox.resume_with(&*more(&nats)).ok();
+    wait_until("the end of the turn", || host.output().contains("[END] A"));
+    let output = sandbox.resume_with(&*more(&nats)).ok();
     assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
-    assert_eq!(starts(&host, "A"), 1, "{said}\n{}", host.said());
+    assert_eq!(starts(&host, "A"), 1, "{output}\n{}", host.output());
     assert_eq!(sandbox.text("by-A.txt"), "1\n");
     let log = sandbox.wavecrew("logs A").ok();
     assert!(log.contains("attempt 1 on first"), "{log}");
@@ -172,7 +172,7 @@ fn a_turn_that_goes_on_without_a_coordinator_is_continued() {
     open(&gate);
     continued.wait().ok();
     assert_eq!((completions(&sandbox, "A"), completions(&sandbox, "B")), (1, 1));
-    assert_eq!(starts(&host, "A"), 1, "{}", host.said());
+    assert_eq!(starts(&host, "A"), 1, "{}", host.output());
     assert_eq!(sandbox.text("by-A.txt"), "1\n");
     sandbox.expect_cell("A", "findings", "by command");
 }
@@ -188,7 +188,7 @@ fn a_turn_whose_row_was_edited_runs_again() {
     std::fs::write(&table, text.replace("do a", "do something else")).unwrap();
     open(&gate);
     sandbox.resume_with(&*more(&nats)).ok();
-    assert_eq!(starts(&host, "A"), 2, "{}", host.said());
+    assert_eq!(starts(&host, "A"), 2, "{}", host.output());
     assert_eq!(sandbox.text("by-A.txt"), "2\n");
 }
 
@@ -215,8 +215,8 @@ fn clocks_that_are_two_hours_apart_change_nothing() {
         assert_eq!(completions(&sandbox, task), 1, "{}", journal(&sandbox));
     }
     for host in [&early, &late] {
-        assert!(host.said().contains("[END]"), "both work: {}", host.said());
-        assert!(!host.said().contains("lease lost"), "{}", host.said());
+        assert!(host.output().contains("[END]"), "both work: {}", host.output());
+        assert!(!host.output().contains("lease lost"), "{}", host.output());
     }
     let when = |task: &str| {
         sandbox

@@ -49,10 +49,10 @@ fn another_machine_continues_a_session_whose_coordinator_is_gone() {
     drop(run.kill());
     std::fs::remove_dir_all(first.path(".workflow")).unwrap();
     std::fs::write(&gate, "").unwrap();
-    wait_until("the end of B", || host.said().contains("[END] B"));
+    wait_until("the end of B", || host.output().contains("[END] B"));
     second.wavecrew(&*continued(&nats, &id, "--place remote")).ok();
     assert_eq!((completions(&second, "A"), completions(&second, "B")), (1, 1));
-    assert_eq!(host.said().matches("[START]").count(), 2, "{}", host.said());
+    assert_eq!(host.output().matches("[START]").count(), 2, "{}", host.output());
     // The files of A, for the first machine, and of B, for none, are in the folder of the second one.
     assert_eq!(
         (second.text("by-A.txt"), second.text("by-B.txt")),

@@ -39,7 +39,7 @@ impl Host {
     }
 
     /// Its output so far.
-    fn said(&self) -> String {
+    fn output(&self) -> String {
         self.running.stderr()
     }
 

@@ -152,8 +152,8 @@ fn a_host_behind_a_cut_link_is_replaced_and_ends_its_workers() {
     network.link("far", "down");
     let _near = network.host(&nats, "near");
     // The host ends its worker by itself, because no coordinator can reach it.
-    wait_until("the end of the lost turn", || far.said().contains("[END] A"));
-    assert!(far.said().contains("lease lost"), "{}", far.said());
+    wait_until("the end of the lost turn", || far.output().contains("[END] A"));
+    assert!(far.output().contains("lease lost"), "{}", far.output());
     wait_for_spawn(&sandbox, "A", "near");
     network.link("far", "up");
     std::fs::write(&gate, "").unwrap();

@@ -70,7 +70,7 @@ fn both_sides_work_with_the_permissions_of_the_example_and_have_no_more() {
         (completions(&sandbox, "A"), completions(&sandbox, "B")),
         (1, 1),
         "{}",
-        host.said()
+        host.output()
     );
     assert_eq!(sandbox.text("by-B.txt"), "B\n");
     let violations: Vec<String> = nats

@@ -20,18 +20,18 @@ fn a_host_that_does_not_trust_a_run_executes_nothing() {
     let trace = sandbox.beside("trace");
     sandbox.write("work.sh", format!("echo ran > {}\n", trace.display()));
     let outcome = sandbox.wavecrew(&*words(&nats, "--place remote"));
-    assert_ne!(outcome.code, Some(0), "{}", host.said());
+    assert_ne!(outcome.code, Some(0), "{}", host.output());
     let advice = format!(
         "host h1 does not trust this run; on that host, run `wavecrew worker --trust {}`",
         key(&user())
     );
     assert!(journal(&sandbox).contains(&advice), "{}", journal(&sandbox));
     assert!(
-        host.said().contains("which this host does not trust"),
+        host.output().contains("which this host does not trust"),
         "{}",
-        host.said()
+        host.output()
     );
-    assert!(!host.said().contains("[START]") && !trace.exists());
+    assert!(!host.output().contains("[START]") && !trace.exists());
 }
 
 #[test]

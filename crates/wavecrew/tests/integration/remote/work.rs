@@ -42,7 +42,7 @@ fn a_run_on_a_host_leaves_what_a_local_run_leaves() {
     let (here, there) = (sample(), sample());
     here.wavecrew(&*words(&nats, "--place local")).ok();
     there.wavecrew(&*words(&nats, "--place remote")).ok();
-    assert!(journal(&there).contains("\"host\":\"h1\""), "{}", host.said());
+    assert!(journal(&there).contains("\"host\":\"h1\""), "{}", host.output());
     assert!(!journal(&here).contains("\"host\""));
     for name in ["data/in.txt", "data/out.txt", "data/large.bin", "bin/tool"] {
         assert_eq!(there.text(name), here.text(name), "{name}");

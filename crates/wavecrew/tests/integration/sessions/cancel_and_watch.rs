@@ -51,9 +51,9 @@ fn a_run_is_paused_and_resumed() {
         ("resume run-x --json", "resume", "running"),
         ("cancel run-x --resume --json", "resume", "running"),
     ] {
-        let told = start(&sandbox, args);
+        let command = start(&sandbox, args);
         assert_eq!(take_request(&session), request);
-        assert_eq!(told.wait().json()["state"], state);
+        assert_eq!(command.wait().json()["state"], state);
     }
 }
 

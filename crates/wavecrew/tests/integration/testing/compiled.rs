@@ -55,10 +55,10 @@ fn a_rust_crate() {
         let message = "cargo-mutants is not installed: no mutants were tried; to have it: cargo install --locked cargo-mutants";
         assert!(row["findings"].contains(message), "{row:?}");
     }
-    let told = sandbox.trace("told.txt");
+    let feedback = sandbox.trace("told.txt");
     assert!(
-        told.contains("`labels.rs::is_labelled` fails") && !told.contains("totals.rs::"),
-        "{told}"
+        feedback.contains("`labels.rs::is_labelled` fails") && !feedback.contains("totals.rs::"),
+        "{feedback}"
     );
     assert!(!sandbox.path("target").exists());
 }
@@ -77,11 +77,11 @@ fn a_rust_test_that_does_not_compile_costs_its_file_alone() {
         "use fixture_shop::label;\n\n#[test]\nfn is_labelled() {\n    assert_eq!(label(250), \"2.50 EUR\");\n}\n",
     ));
     sandbox.test("--mutation off --target L1=50").expect_exit(0);
-    let told = sandbox.trace("told.txt");
+    let feedback = sandbox.trace("told.txt");
     assert!(
-        told.contains("`labels.rs` its file does not load")
-            && told.contains("cannot find function `nowhere`"),
-        "{told}"
+        feedback.contains("`labels.rs` its file does not load")
+            && feedback.contains("cannot find function `nowhere`"),
+        "{feedback}"
     );
     assert!(
         sandbox.row("TESTRUN-001")["findings"].starts_with("2 of 2 tests kept"),
@@ -116,6 +116,9 @@ fn a_go_module() {
     // Only what the new tests run counts, though the package has others: the sum is theirs.
     assert_eq!(sandbox.figures("TESTRUN-001"), "1.00 45.45", "{row:?}");
     assert!(row["findings"].starts_with("2 of 2 tests kept"), "{row:?}");
-    let told = sandbox.trace("told.txt");
-    assert!(told.contains("`even_test.go::TestLabels` fails"), "{told}");
+    let feedback = sandbox.trace("told.txt");
+    assert!(
+        feedback.contains("`even_test.go::TestLabels` fails"),
+        "{feedback}"
+    );
 }

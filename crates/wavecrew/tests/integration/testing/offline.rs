@@ -155,12 +155,15 @@ fn suspected_defects_are_on_the_board_in_quarantine_and_in_the_report() {
         ),
         ("does not end", 1, "countdown(-", "    countdown(-"),
     ] {
-        let told = |entry: &&serde_json::Value| {
+        let is_reported = |entry: &&serde_json::Value| {
             let data = &entry["data"];
             let description = data["description"].as_str().unwrap();
             data["pattern"] == pattern && data["line"] == line && description.starts_with(call)
         };
-        assert!(found.iter().any(|entry| told(&entry)), "{pattern}: {board}");
+        assert!(
+            found.iter().any(|entry| is_reported(&entry)),
+            "{pattern}: {board}"
+        );
         assert!(
             section.contains(&format!(".py:{line}` | {pattern} | {call}")),
             "{section}"

@@ -79,10 +79,10 @@ fn weak_tests_are_named_wherever_the_result_is_shown() {
         sandbox.json("gc-state.json")["rounds"]["L1"].as_u64() > Some(1),
         "the survivors went back first"
     );
-    let told = sandbox
+    let report = sandbox
         .wavecrew(&format!("status {} --json", sandbox.session_id()))
         .json();
-    let rows = told["tasks"].as_array().unwrap();
+    let rows = report["tasks"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == "TESTRUN-001").unwrap();
     let doubt = row["doubt"].as_str().unwrap();
     assert!(

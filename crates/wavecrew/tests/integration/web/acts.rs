@@ -12,8 +12,8 @@ use wavecrew_test_support::web_server::Server;
 /// The link that a command with `--web` prints.
 fn link(run: &Running) -> String {
     wait_for("the link", || {
-        let said = run.stderr();
-        let found = said.lines().find_map(|line| line.strip_prefix("Browser "));
+        let output = run.stderr();
+        let found = output.lines().find_map(|line| line.strip_prefix("Browser "));
         found.map(str::to_owned)
     })
 }

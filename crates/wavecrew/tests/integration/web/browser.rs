@@ -85,9 +85,10 @@ fn a_command_with_web_asks_in_the_browser() {
     sandbox.write_table();
     let run = sandbox.start_run(&["run", "tasks.csv", "--agent", "command:sh agent.sh", "--web"]);
     let link = wavecrew_test_support::sandbox::wait_for("the link", || {
-        let said = run.stderr();
+        let output = run.stderr();
         Some(
-            said.lines()
+            output
+                .lines()
                 .find_map(|line| line.strip_prefix("Browser "))?
                 .to_owned(),
         )

@@ -130,11 +130,11 @@ fn a_worker_repairs_what_an_earlier_task_measured_at_most_three_times() {
     for _ in 0..3 {
         run.rig.spawned(worker).ends(worker, TurnExit::Code(0), report);
         put(&mut run, "0.50");
-        assert!(run.rig.said().contains("send"));
+        assert!(run.rig.actions().contains("send"));
     }
     run.rig.spawned(worker).ends(worker, TurnExit::Code(0), report);
     put(&mut run, "0.50");
-    assert!(!run.rig.said().contains("send"));
+    assert!(!run.rig.actions().contains("send"));
     run.rig.closed(worker);
     assert_eq!(run.outcomes(), "TESTRUN-001 revise");
 }

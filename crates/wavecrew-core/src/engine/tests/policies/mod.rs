@@ -107,8 +107,8 @@ impl Run {
 
     /// What was started and how it ended, without files and closings.
     fn story(&mut self) -> String {
-        let said = self.rig.said();
-        let words = said.split(", ").filter(|word| {
+        let actions = self.rig.actions();
+        let words = actions.split(", ").filter(|word| {
             ["spawn", "examine", "restore", "ask", "expand", "finish"]
                 .iter()
                 .any(|kind| word.starts_with(kind))
@@ -209,7 +209,7 @@ fn a_checkpoint_without_a_proper_score_is_asked_again() {
         let report = format!(r#"{{"id":"CHECKPOINT-001","status":"completed"{more}}}"#);
         for _ in 0..2 {
             run.rig.spawned(worker).ends(worker, TurnExit::Code(0), &report);
-            assert!(run.rig.said().contains("send"), "{more}");
+            assert!(run.rig.actions().contains("send"), "{more}");
         }
         run.rig
             .spawned(worker)

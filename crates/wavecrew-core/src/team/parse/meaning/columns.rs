@@ -23,7 +23,7 @@ impl Check<'_, '_, '_> {
         if COMMON_COLUMNS.iter().any(|name| listed(name)) {
             for missing in COMMON_COLUMNS.iter().filter(|name| !listed(name)) {
                 let help = Some("list all common columns in their places, or none of them".to_owned());
-                self.say(
+                self.problem(
                     at!["columns"],
                     format!("the common column `{missing}` is missing"),
                     help,
@@ -37,7 +37,7 @@ impl Check<'_, '_, '_> {
         let name = column.name.as_str();
         if !is_word(name) {
             let help = Some("use letters, digits, `-` and `_`, so that it can stand in braces".to_owned());
-            self.say(
+            self.problem(
                 at!["columns", c, "name"],
                 format!("a column cannot be called `{name}`"),
                 help,
@@ -54,7 +54,7 @@ impl Check<'_, '_, '_> {
                 ColumnKind::Computed => "say kind = \"computed\"".to_owned(),
                 ColumnKind::Common | ColumnKind::Input | ColumnKind::Output => "leave `kind` out".to_owned(),
             });
-            self.say(
+            self.problem(
                 at!["columns", c, "kind"],
                 format!("`{name}` is a common column of every table"),
                 help,
@@ -70,7 +70,7 @@ impl Check<'_, '_, '_> {
                     format!("did you mean `{close}`? Otherwise say kind = \"input\" or kind = \"output\"")
                 },
             );
-            self.say(
+            self.problem(
                 at!["columns", c, "name"],
                 format!("`{name}` is not a common column"),
                 Some(help),
@@ -78,7 +78,7 @@ impl Check<'_, '_, '_> {
         }
         match (column.type_ == ColumnType::Enum, column.values.is_empty()) {
             (true, true) => {
-                self.say(
+                self.problem(
                     at!["columns", c, "type"],
                     format!("the enum column `{name}` has no `values`"),
                     None,
@@ -86,7 +86,7 @@ impl Check<'_, '_, '_> {
             }
             (false, false) => {
                 let help = Some("say type = \"enum\"".to_owned());
-                self.say(
+                self.problem(
                     at!["columns", c, "values"],
                     format!("`{name}` has values but is not an enum"),
                     help,
@@ -107,7 +107,7 @@ impl Check<'_, '_, '_> {
         match check {
             ColumnCheck::OneOf { .. } if column.values.is_empty() => {
                 let message = format!("{what} compares with `values`, and there are none");
-                self.say(at!["columns", c, "checks", k, "kind"], message, None);
+                self.problem(at!["columns", c, "checks", k, "kind"], message, None);
             }
             ColumnCheck::Numeric { when: Some(when), .. } => {
                 self.known_column(at!["columns", c, "checks", k, "when"], when, None, &what);

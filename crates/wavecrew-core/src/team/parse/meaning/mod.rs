@@ -27,7 +27,7 @@ struct Check<'a, 'b, 't> {
 }
 
 impl<'a> Check<'a, '_, '_> {
-    fn say(&mut self, path: &[Step<'_>], message: impl Into<String>, help: Option<String>) {
+    fn problem(&mut self, path: &[Step<'_>], message: impl Into<String>, help: Option<String>) {
         self.source.problem_at(path, message.into(), help);
     }
 
@@ -35,15 +35,15 @@ impl<'a> Check<'a, '_, '_> {
         for (key, value) in [("name", &self.team.name), ("prefix", &self.team.prefix)] {
             if !is_word(value) {
                 let help = Some("use letters, digits, `-` and `_`".to_owned());
-                self.say(at![key], format!("`{key}` cannot be `{value}`"), help);
+                self.problem(at![key], format!("`{key}` cannot be `{value}`"), help);
             }
         }
         if !(1..=100).contains(&self.team.slug_len) {
-            self.say(at!["slug_len"], "`slug_len` must be between 1 and 100", None);
+            self.problem(at!["slug_len"], "`slug_len` must be between 1 and 100", None);
         }
         for (f, folder) in self.team.folders.iter().enumerate() {
             if let Some(why) = unsafe_path(folder) {
-                self.say(at!["folders", f], format!("folder `{folder}` {why}"), None);
+                self.problem(at!["folders", f], format!("folder `{folder}` {why}"), None);
             }
         }
     }
@@ -53,7 +53,7 @@ impl<'a> Check<'a, '_, '_> {
         let mut seen: Vec<&str> = vec![];
         for (i, name) in names.enumerate() {
             if seen.contains(&name) {
-                self.say(at![list, i, key], format!("{what} `{name}` is there twice"), None);
+                self.problem(at![list, i, key], format!("{what} `{name}` is there twice"), None);
             }
             seen.push(name);
         }
@@ -62,7 +62,7 @@ impl<'a> Check<'a, '_, '_> {
     fn known_role(&mut self, path: &[Step<'_>], name: &str, what: &str) {
         if self.team.role(name).is_none() && !self.team.any_role {
             let help = did_you_mean(name, self.team.roles.iter().map(|role| role.name.as_str()));
-            self.say(path, format!("{what} names the unknown role `{name}`"), help);
+            self.problem(path, format!("{what} names the unknown role `{name}`"), help);
         }
     }
 
@@ -70,7 +70,7 @@ impl<'a> Check<'a, '_, '_> {
         let known: Vec<&str> = self.prefixes().collect();
         if !known.contains(&prefix) {
             let help = did_you_mean(prefix, known);
-            self.say(
+            self.problem(
                 path,
                 format!("{what} names the id prefix `{prefix}`, which no role has"),
                 help,
@@ -88,7 +88,7 @@ impl<'a> Check<'a, '_, '_> {
     fn known_pipeline(&mut self, path: &[Step<'_>], name: &str, what: &str) {
         if self.team.pipeline(name).is_none() {
             let help = did_you_mean(name, self.team.pipelines.iter().map(|p| p.name.as_str()));
-            self.say(path, format!("{what} names the unknown pipeline `{name}`"), help);
+            self.problem(path, format!("{what} names the unknown pipeline `{name}`"), help);
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Check<'a, '_, '_> {
                 Some(ColumnKind::Output) => "output column",
                 Some(ColumnKind::Common | ColumnKind::Computed) | None => "column",
             };
-            self.say(
+            self.problem(
                 path,
                 format!("{what} names the unknown {kind} `{name}`"),
                 did_you_mean(name, known),

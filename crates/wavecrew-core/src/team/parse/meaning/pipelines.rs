@@ -20,7 +20,7 @@ impl Check<'_, '_, '_> {
         let mut cyclic: Vec<&str> = vec![];
         for (p, (pipeline, written)) in team.pipelines.iter().zip(written).enumerate() {
             if pipeline.tasks.is_empty() {
-                self.say(
+                self.problem(
                     at!["pipelines", p],
                     format!("pipeline `{}` has no tasks", pipeline.name),
                     None,
@@ -30,7 +30,7 @@ impl Check<'_, '_, '_> {
                 let own = t - written.first_own;
                 if pipeline.tasks[..t].iter().any(|known| known.id == task.id) {
                     let message = format!("task `{}` is in pipeline `{}` twice", task.id, pipeline.name);
-                    self.say(at!["pipelines", p, "tasks", own, "id"], message, None);
+                    self.problem(at!["pipelines", p, "tasks", own, "id"], message, None);
                 }
                 self.task(at!["pipelines", p, "tasks", own], task);
                 if written.complete {
@@ -62,7 +62,7 @@ impl Check<'_, '_, '_> {
                         cycle.join(" -> ")
                     );
                     let path = deps_of(p, pipeline, written, &cycle[0]);
-                    self.say(
+                    self.problem(
                         &path,
                         message,
                         Some("take one of these dependencies out".to_owned()),
@@ -76,7 +76,7 @@ impl Check<'_, '_, '_> {
         let team = self.team;
         let id = task.id.as_str();
         if let Err(why) = check_task_id(id) {
-            self.say(
+            self.problem(
                 &under(here, "id"),
                 format!("a task cannot have the id `{id}`: {why}"),
                 None,
@@ -89,11 +89,11 @@ impl Check<'_, '_, '_> {
                 "the id of task `{id}` belongs to role `{}`, not `{}`",
                 owner.name, task.role
             );
-            self.say(&under(here, "id"), message, None);
+            self.problem(&under(here, "id"), message, None);
         }
         for (key, text) in [("title", &task.title), ("description", &task.description)] {
             if text.trim().is_empty() {
-                self.say(&under(here, key), format!("task `{id}` has an empty {key}"), None);
+                self.problem(&under(here, key), format!("task `{id}` has an empty {key}"), None);
             }
         }
         for name in task.set.keys() {
@@ -104,7 +104,7 @@ impl Check<'_, '_, '_> {
             let value = task.set.get(&column.name).map_or("", String::as_str);
             if let Some((message, help)) = value_problem(column, value) {
                 let path = [here, &["set".into(), column.name.as_str().into()]].concat();
-                self.say(&path, format!("task `{id}`: {message}"), help);
+                self.problem(&path, format!("task `{id}`: {message}"), help);
             }
         }
     }
@@ -115,7 +115,7 @@ impl Check<'_, '_, '_> {
             for (d, dep) in ids.iter().enumerate() {
                 let path = [here, &[key.into(), d.into()]].concat();
                 if *dep == task.id {
-                    self.say(&path, format!("task `{dep}` names itself in `{key}`"), None);
+                    self.problem(&path, format!("task `{dep}` names itself in `{key}`"), None);
                 } else if pipeline.task(dep).is_none() {
                     let others = pipeline
                         .tasks
@@ -126,13 +126,13 @@ impl Check<'_, '_, '_> {
                         "`{key}` of task `{}` names `{dep}`, which is not in pipeline `{}`",
                         task.id, pipeline.name
                     );
-                    self.say(&path, message, did_you_mean(dep, others));
+                    self.problem(&path, message, did_you_mean(dep, others));
                 }
             }
         }
     }
 
-    fn context_is_earlier(&mut self, p: usize, pipeline: &Pipeline, written: &Written, levels: &[usize]) {
+    fn context_is_earlier(&mut self, p: usize, pipeline: &Pipeline, written: &Written, levels: &[u32]) {
         for (task, level) in pipeline.tasks.iter().zip(levels) {
             for (i, from) in task.context_from.iter().enumerate() {
                 let source = pipeline
@@ -147,7 +147,7 @@ impl Check<'_, '_, '_> {
                     let mut path = deps_of(p, pipeline, written, &task.id);
                     path.pop();
                     path.extend(["context_from".into(), Step::Index(i)]);
-                    self.say(
+                    self.problem(
                         &path,
                         message,
                         Some("make it depend on that task, directly or not".to_owned()),
@@ -175,7 +175,7 @@ impl Check<'_, '_, '_> {
                             "`{}` is never chosen: `{}` above it takes all of its changes",
                             step.pipeline, before.pipeline
                         );
-                        self.say(
+                        self.problem(
                             at!["scope", "steps", s],
                             message,
                             Some("put the smaller step first".to_owned()),
@@ -197,13 +197,13 @@ impl Check<'_, '_, '_> {
                     );
                     if choice.words.is_empty() {
                         let message = format!("no word leads to `{}`", choice.pipeline);
-                        self.say(at!["scope", "choices", c], message, None);
+                        self.problem(at!["scope", "choices", c], message, None);
                     }
                 }
                 self.known_pipeline(at!["scope", "otherwise"], otherwise, "`scope`");
                 if complexity.as_ref().is_some_and(|c| c.low_max >= c.medium_max) {
                     let message = "`low_max` must be below `medium_max`";
-                    self.say(at!["scope", "complexity", "low_max"], message, None);
+                    self.problem(at!["scope", "complexity", "low_max"], message, None);
                 }
             }
         }
@@ -249,12 +249,12 @@ impl Check<'_, '_, '_> {
                                 .flat_map(|p| p.tasks.iter().map(|t| t.id.as_str()));
                             let message =
                                 format!("the expansion names the task `{id}`, which is in no pipeline");
-                            self.say(at!["expansion", e, key], message, did_you_mean(id, known));
+                            self.problem(at!["expansion", e, key], message, did_you_mean(id, known));
                         }
                     }
                     if low_max_modules >= medium_max_modules {
                         let message = "`low_max_modules` must be below `medium_max_modules`";
-                        self.say(at!["expansion", e, "low_max_modules"], message, None);
+                        self.problem(at!["expansion", e, "low_max_modules"], message, None);
                     }
                     if let Some(design) = design {
                         self.task(at!["expansion", e, "design"], design);

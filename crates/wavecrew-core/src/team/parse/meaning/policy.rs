@@ -15,7 +15,7 @@ impl Check<'_, '_, '_> {
             self.share(at!["checkpoints", c, "warn"], checkpoint.warn, "warn");
             if checkpoint.warn > checkpoint.pass {
                 let message = "`warn` must not be above `pass`: scores between them are a warning";
-                self.say(at!["checkpoints", c, "warn"], message, None);
+                self.problem(at!["checkpoints", c, "warn"], message, None);
             }
             if let Some(column) = &checkpoint.verdict_column {
                 let path = at!["checkpoints", c, "verdict_column"];
@@ -67,7 +67,7 @@ impl Check<'_, '_, '_> {
                 }
                 if coverage_column.is_some() != target_column.is_some() {
                     let message = "`coverage_column` and `target_column` are only useful together";
-                    self.say(at!["loops", l], message, None);
+                    self.problem(at!["loops", l], message, None);
                 }
                 if let Some(inner) = inner {
                     let path = at!["loops", l, "inner", "enough_pass_rate"];
@@ -111,11 +111,11 @@ impl Check<'_, '_, '_> {
             } => {
                 self.weights(g, dimensions, &what);
                 if !(0.0..=100.0).contains(pass) {
-                    self.say(at!["gates", g, "pass"], "`pass` must be between 0 and 100", None);
+                    self.problem(at!["gates", g, "pass"], "`pass` must be between 0 and 100", None);
                 }
                 if revise > pass {
                     let message = "`revise` must not be above `pass`: scores between them offer a revision";
-                    self.say(at!["gates", g, "revise"], message, None);
+                    self.problem(at!["gates", g, "revise"], message, None);
                 }
                 if let Some(column) = score_column {
                     self.known_column(
@@ -143,7 +143,7 @@ impl Check<'_, '_, '_> {
                 for (key, words) in [("pass", pass), ("warn", warn), ("block", block)] {
                     for (w, word) in words.iter().enumerate() {
                         if seen.contains(&word.as_str()) {
-                            self.say(
+                            self.problem(
                                 at!["gates", g, key, w],
                                 format!("{what} has the verdict `{word}` twice"),
                                 None,
@@ -155,7 +155,7 @@ impl Check<'_, '_, '_> {
             }
             GateKind::Approval { question, .. } => {
                 if question.trim().is_empty() {
-                    self.say(at!["gates", g, "question"], format!("{what} asks nothing"), None);
+                    self.problem(at!["gates", g, "question"], format!("{what} asks nothing"), None);
                 }
             }
         }
@@ -165,20 +165,20 @@ impl Check<'_, '_, '_> {
         let total: u64 = dimensions.iter().map(|d| u64::from(d.weight)).sum();
         if total != 100 {
             let message = format!("the weights of {what} add up to {total}, not 100");
-            self.say(at!["gates", g, "dimensions"], message, None);
+            self.problem(at!["gates", g, "dimensions"], message, None);
         }
     }
 
     fn share(&mut self, path: &[Step<'_>], value: f64, key: &str) {
         if !(0.0..=1.0).contains(&value) {
             let help = (value > 1.0 && value <= 100.0).then(|| format!("did you mean {}?", value / 100.0));
-            self.say(path, format!("`{key}` must be between 0 and 1"), help);
+            self.problem(path, format!("`{key}` must be between 0 and 1"), help);
         }
     }
 
     fn at_least_one(&mut self, path: &[Step<'_>], value: u32, key: &str) {
         if value == 0 {
-            self.say(path, format!("`{key}` must be at least 1"), None);
+            self.problem(path, format!("`{key}` must be at least 1"), None);
         }
     }
 
@@ -193,7 +193,7 @@ impl Check<'_, '_, '_> {
         for (d, discovery) in team.discoveries.iter().enumerate() {
             if !is_word(&discovery.name) {
                 let message = format!("a discovery type cannot be called `{}`", discovery.name);
-                self.say(
+                self.problem(
                     at!["discoveries", d, "name"],
                     message,
                     Some("use letters, digits, `-` and `_`".to_owned()),
@@ -202,7 +202,7 @@ impl Check<'_, '_, '_> {
             if discovery.key.is_empty() {
                 let message = format!("the discovery type `{}` has no key", discovery.name);
                 let help = Some("name the fields that make two entries the same".to_owned());
-                self.say(at!["discoveries", d, "key"], message, help);
+                self.problem(at!["discoveries", d, "key"], message, help);
             }
             for (k, key) in discovery.key.iter().enumerate() {
                 if !discovery.fields.iter().any(|field| field.name == *key) {
@@ -211,7 +211,7 @@ impl Check<'_, '_, '_> {
                         "the key of `{}` names `{key}`, which is not one of its fields",
                         discovery.name
                     );
-                    self.say(at!["discoveries", d, "key", k], message, help);
+                    self.problem(at!["discoveries", d, "key", k], message, help);
                 }
             }
         }
@@ -223,7 +223,7 @@ impl Check<'_, '_, '_> {
         );
         for (t, target) in team.targets.iter().enumerate() {
             if target.percent > 100 {
-                self.say(
+                self.problem(
                     at!["targets", t, "percent"],
                     "`percent` must be between 0 and 100",
                     None,
@@ -231,7 +231,7 @@ impl Check<'_, '_, '_> {
             }
         }
         if team.limits.one_shot.is_zero() || team.limits.interactive.is_zero() {
-            self.say(at!["limits"], "a task needs more than 0 seconds", None);
+            self.problem(at!["limits"], "a task needs more than 0 seconds", None);
         }
     }
 }

@@ -9,7 +9,7 @@ impl Check<'_, '_, '_> {
         let team = self.team;
         if team.roles.is_empty() && !team.any_role {
             let help = Some("add a [[roles]] table, or say any_role = true".to_owned());
-            self.say(&[], "the team has no roles", help);
+            self.problem(&[], "the team has no roles", help);
         }
         self.unique(
             "roles",
@@ -23,7 +23,7 @@ impl Check<'_, '_, '_> {
             let name = role.name.as_str();
             if !is_word(name) {
                 let help = Some("use letters, digits, `-` and `_`".to_owned());
-                self.say(
+                self.problem(
                     at!["roles", r, "name"],
                     format!("a role cannot be called `{name}`"),
                     help,
@@ -31,14 +31,14 @@ impl Check<'_, '_, '_> {
             }
             if role.instruction.trim().is_empty() {
                 let help = Some("an agent plays the role from its instruction alone".to_owned());
-                self.say(
+                self.problem(
                     at!["roles", r, "instruction"],
                     format!("role `{name}` has an empty instruction"),
                     help,
                 );
             }
             if role.prefixes.is_empty() {
-                self.say(
+                self.problem(
                     at!["roles", r, "prefixes"],
                     format!("role `{name}` has no id prefix"),
                     None,
@@ -49,11 +49,11 @@ impl Check<'_, '_, '_> {
                     let help =
                         Some("use letters, digits and `_`; the dash before the number is added".to_owned());
                     let message = format!("role `{name}` cannot have the id prefix `{prefix}`");
-                    self.say(at!["roles", r, "prefixes", i], message, help);
+                    self.problem(at!["roles", r, "prefixes", i], message, help);
                 }
                 if let Some((_, other)) = taken.iter().find(|(known, _)| known == prefix) {
                     let message = format!("the id prefix `{prefix}` of role `{name}` belongs to `{other}`");
-                    self.say(at!["roles", r, "prefixes", i], message, None);
+                    self.problem(at!["roles", r, "prefixes", i], message, None);
                 }
                 taken.push((prefix, name));
             }
@@ -61,7 +61,7 @@ impl Check<'_, '_, '_> {
                 if let Some((_, owner)) = owners.iter().find(|(known, _)| known == field) {
                     let message = format!("the state field `{field}` of role `{name}` belongs to `{owner}`");
                     let help = Some("a field of the shared state has one owner".to_owned());
-                    self.say(at!["roles", r, "state", f], message, help);
+                    self.problem(at!["roles", r, "state", f], message, help);
                 }
                 owners.push((field, name));
             }
@@ -75,11 +75,11 @@ impl Check<'_, '_, '_> {
         let what = format!("the owed file `{}`", owed.path);
         self.placeholders(at!["roles", r, "owes", o, "path"], &owed.path, &[], &what);
         if let Some(why) = unsafe_path(&owed.path) {
-            self.say(at!["roles", r, "owes", o, "path"], format!("{what} {why}"), None);
+            self.problem(at!["roles", r, "owes", o, "path"], format!("{what} {why}"), None);
         }
         if owed.max_files.is_some_and(|max| max < owed.min_files) {
             let message = format!("{what} wants at least {} files and fewer at most", owed.min_files);
-            self.say(at!["roles", r, "owes", o, "max_files"], message, None);
+            self.problem(at!["roles", r, "owes", o, "max_files"], message, None);
         }
         let Some(when) = &owed.when else { return };
         self.known_column(
@@ -95,7 +95,7 @@ impl Check<'_, '_, '_> {
             if !column.values.contains(value) {
                 let help = did_you_mean(value, column.values.iter().map(String::as_str));
                 let message = format!("`{}` is never `{value}`", column.name);
-                self.say(at!["roles", r, "owes", o, "when", "is", v], message, help);
+                self.problem(at!["roles", r, "owes", o, "when", "is", v], message, help);
             }
         }
     }

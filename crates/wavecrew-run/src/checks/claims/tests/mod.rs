@@ -361,8 +361,8 @@ fn large_files_are_measured_and_not_read_whole() {
 fn a_session_folder_that_is_gone() {
     let sandbox = Sandbox::new();
     fs::remove_dir(sandbox.session()).unwrap();
-    let said = sandbox.verdict(KEEPER, &[]);
-    assert!(said.starts_with("send back: the session folder "), "{said}");
+    let verdict = sandbox.verdict(KEEPER, &[]);
+    assert!(verdict.starts_with("send back: the session folder "), "{verdict}");
 }
 
 #[test]

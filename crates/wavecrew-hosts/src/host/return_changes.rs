@@ -6,7 +6,7 @@ use super::slot::{Slot, mapped_text};
 use crate::files::{Change, Changes, Entry, MAPPED_BYTES, scan};
 use crate::git::{self, GitBack};
 use crate::objects::{Content, INLINE_OBJECT, INLINE_TOTAL, ObjectId, StoreError};
-use crate::task::{BroughtBack, RootKind, is_shared};
+use crate::task::{ReturnedChanges, RootKind, is_shared};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -22,12 +22,12 @@ pub(super) struct Sent {
 
 impl Mirror {
     /// Whether something of it belongs to the project itself.
-    fn is_of_project(&self, brought: &BroughtBack) -> bool {
+    fn is_of_project(&self, returned: &ReturnedChanges) -> bool {
         let project = |path: &Path| {
             let mut roots = self.before.iter().map(|(root, _)| root);
             roots.any(|root| root.kind == RootKind::Project && root.path == path)
         };
-        brought.git.is_some() || brought.roots.iter().any(|(path, _)| project(path))
+        returned.git.is_some() || returned.roots.iter().any(|(path, _)| project(path))
     }
 
     /// The worker's changes, and their objects. Blocks.
@@ -35,10 +35,10 @@ impl Mirror {
         &self,
         files: &HostFiles,
         slot: &Slot,
-    ) -> io::Result<(BroughtBack, Vec<(ObjectId, Content)>)> {
+    ) -> io::Result<(ReturnedChanges, Vec<(ObjectId, Content)>)> {
         let mut hashes = slot.hashes();
         let back = self.map.reversed();
-        let mut brought = BroughtBack::default();
+        let mut returned = ReturnedChanges::default();
         let mut objects = Vec::new();
         for (root, before) in self.before.iter().filter(|(root, _)| root.kind.comes_back()) {
             let path = self.map.path(&root.path);
@@ -77,7 +77,7 @@ impl Mirror {
                 }
             }
             if !changes.0.is_empty() {
-                brought.roots.push((root.path.clone(), changes));
+                returned.roots.push((root.path.clone(), changes));
             }
         }
         if let Some((state, top)) = &self.git
@@ -90,7 +90,7 @@ impl Mirror {
             git::bundle(top, &file, &commit, state.commit.as_deref())?;
             let bundle = ObjectId::of_reader(&mut fs::File::open(&file)?)?;
             objects.push((bundle.clone(), Content::File(file)));
-            brought.git = Some(GitBack {
+            returned.git = Some(GitBack {
                 top: state.top.clone(),
                 branch,
                 before: state.commit.clone(),
@@ -98,7 +98,7 @@ impl Mirror {
                 bundle,
             });
         }
-        Ok((brought, objects))
+        Ok((returned, objects))
     }
 }
 
@@ -115,7 +115,7 @@ fn appended(file: &Path, before: Option<&Entry>) -> io::Result<Option<Vec<u8>>> 
 
 /// Sends the results of a turn. Small ones become part of the message, unless the coordinator of another machine may need
 /// them.
-pub(super) async fn bring_back(
+pub(super) async fn return_changes(
     files: Arc<HostFiles>,
     slot: Arc<Slot>,
     mirror: Arc<Mirror>,
@@ -123,18 +123,18 @@ pub(super) async fn bring_back(
     let in_task = Arc::clone(&files);
     let compared = Arc::clone(&mirror);
     let compared = tokio::task::spawn_blocking(move || compared.compare(&in_task, &slot)).await;
-    let (brought, mut objects) = compared.map_err(io::Error::other)??;
-    if brought == BroughtBack::default() {
+    let (returned, mut objects) = compared.map_err(io::Error::other)??;
+    if returned == ReturnedChanges::default() {
         return Ok(Sent::default());
     }
-    let bytes = serde_json::to_vec(&brought).expect("plain data");
+    let bytes = serde_json::to_vec(&returned).expect("plain data");
     let id = ObjectId::of_bytes(&bytes);
     objects.push((id.clone(), Content::Bytes(bytes)));
     let mut sent = Sent {
         manifest: Some(id),
         inline: Vec::new(),
     };
-    if mirror.is_of_project(&brought) || !is_small(&objects)? {
+    if mirror.is_of_project(&returned) || !is_small(&objects)? {
         files.store.put(objects).await?;
         return Ok(sent);
     }

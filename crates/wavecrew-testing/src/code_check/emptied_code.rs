@@ -1,13 +1,13 @@
 //! Whether any test notices when the new code does nothing.
 
-use super::effect::{has_effect, has_word, hollow_tests, listed};
+use super::effect::{has_effect, listed, tests_without_assertions};
 use super::file_kind::{FileKind, has_test_name};
 use super::git_changes::FileChange;
 use super::{Changes, CodeAttempt, CodeCheckError, CodeState, state_before};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wavecrew_core::claim::{Problem, Rule};
-use wavecrew_measure::verify::{self, SuiteResult};
+use wavecrew_measure::verify::{self, SuiteResult, mentions};
 use wavecrew_syntax::{Grammar, MutantKind, apply, controls};
 
 /// New tests that cannot fail: as they are written, or because all tests pass also when the functions in the new files that
@@ -17,20 +17,20 @@ pub fn problem(
     found: &CodeState,
     changes: &Changes,
 ) -> Result<Option<Problem>, CodeCheckError> {
-    let hollow = hollow_tests(changes);
+    let without_assertions = tests_without_assertions(changes);
     let tests: Vec<&FileChange> = changes
         .files
         .iter()
         .filter(|change| change.after.is_some() && has_test_name(&change.path) && has_effect(change))
         .collect();
-    let told: Vec<&str> = tests
+    let test_texts: Vec<&str> = tests
         .iter()
         .filter_map(|change| change.after.as_deref())
         .collect();
     let emptied: BTreeMap<&str, String> = changes
         .files
         .iter()
-        .filter(|change| is_tested(&change.path, &told))
+        .filter(|change| is_tested(&change.path, &test_texts))
         .filter_map(emptied)
         .collect();
     let is_bad = found.complaint().is_some() || found.problems.iter().any(|problem| problem.rule.refutes());
@@ -40,10 +40,10 @@ pub fn problem(
         SuiteResult::None | SuiteResult::NotRun => false,
     };
     let Some(base) = found.base.as_deref().filter(|_| !is_bad && has_run) else {
-        return Ok(hollow);
+        return Ok(without_assertions);
     };
     if tests.is_empty() || emptied.is_empty() {
-        return Ok(hollow);
+        return Ok(without_assertions);
     }
     let files: Vec<&FileChange> = changes.files.iter().collect();
     let passes_with = |instead: &BTreeMap<&str, String>| -> Result<Option<bool>, CodeCheckError> {
@@ -52,8 +52,9 @@ pub fn problem(
     };
     if passes_with(&emptied)? != Some(true) {
         // The only file of new tests fails by it: its tests assert in a way that was not recognised.
-        let asserts = hollow.is_some() && tests.len() == 1 && passes_with(&BTreeMap::new())? == Some(true);
-        return Ok(hollow.filter(|_| !asserts));
+        let asserts =
+            without_assertions.is_some() && tests.len() == 1 && passes_with(&BTreeMap::new())? == Some(true);
+        return Ok(without_assertions.filter(|_| !asserts));
     }
     let names: Vec<&str> = emptied.keys().copied().collect();
     let text = format!(
@@ -72,7 +73,7 @@ fn is_tested(path: &str, tests: &[&str]) -> bool {
         "__init__" | "index" | "mod" => names.next().unwrap_or(stem),
         _ => stem,
     };
-    tests.iter().any(|text| has_word(text, stem))
+    tests.iter().any(|text| mentions(text, stem))
 }
 
 /// A new source file without what its functions do.

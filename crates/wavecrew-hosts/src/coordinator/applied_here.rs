@@ -1,19 +1,21 @@
 //! The changes of workers on hosts to the project, as a list in the session. A machine that continues the
 //! session of another one repeats them in its own copy of the project.
 
-use super::apply::{Brought, apply_to_project, fetch_brought};
+use super::apply::{apply_to_project, fetch_returned};
 use super::run::Shared;
 use crate::objects::{AtHand, ObjectId};
+use crate::task::ReturnedChanges;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use wavecrew_core::view::count;
+use wavecrew_process::LockAnyway;
 
-/// One turn, in the order in which they were brought back.
+/// The changes of one turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct BroughtLine {
+pub(super) struct ReturnRecord {
     pub object: ObjectId,
     pub host: String,
     /// The project of the coordinator that sent the turn.
@@ -24,23 +26,23 @@ pub(super) struct BroughtLine {
 }
 
 /// Records that the project has these changes.
-pub(super) fn add(shared: &Shared, line: &BroughtLine) -> io::Result<()> {
+pub(super) fn add(shared: &Shared, line: &ReturnRecord) -> io::Result<()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = ONE_AT_A_TIME.lock_anyway();
     let session = &shared.files.session;
     let mut text = serde_json::to_string(line).expect("plain data");
     text.push('\n');
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
-        .open(session.brought_back())?;
+        .open(session.returned_changes())?;
     file.write_all(text.as_bytes())?;
     let count = lines(shared).len();
-    fs::write(session.brought_back_here(), count.to_string())
+    fs::write(session.applied_here(), count.to_string())
 }
 
-fn lines(shared: &Shared) -> Vec<BroughtLine> {
-    let text = fs::read_to_string(shared.files.session.brought_back()).unwrap_or_default();
+fn lines(shared: &Shared) -> Vec<ReturnRecord> {
+    let text = fs::read_to_string(shared.files.session.returned_changes()).unwrap_or_default();
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
@@ -48,7 +50,7 @@ fn lines(shared: &Shared) -> Vec<BroughtLine> {
 
 /// Applies the changes that another machine had and this one does not. Returns notes for the person.
 pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
-    let here = shared.files.session.brought_back_here();
+    let here = shared.files.session.applied_here();
     let done: usize = fs::read_to_string(&here)
         .ok()
         .and_then(|text| text.parse().ok())
@@ -56,12 +58,12 @@ pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
     let lines = lines(shared);
     let mut notes = Vec::new();
     for (number, line) in lines.iter().enumerate().skip(done) {
-        let brought = match fetch_brought(&shared.store, &line.object, &AtHand::on_disk(&shared.cache)).await
-        {
-            Ok(brought) => apply_line(shared, brought, line).await,
-            Err(reason) => Err(reason),
-        };
-        match brought {
+        let returned =
+            match fetch_returned(&shared.store, &line.object, &AtHand::on_disk(&shared.cache)).await {
+                Ok(returned) => apply_line(shared, returned, line).await,
+                Err(reason) => Err(reason),
+            };
+        match returned {
             Ok(more) => notes.extend(more),
             Err(reason) => notes.push(format!(
                 "Work that host {} did for another machine is missing in this project: {reason}",
@@ -80,11 +82,11 @@ pub(super) async fn catch_up(shared: &Arc<Shared>) -> Vec<String> {
 
 async fn apply_line(
     shared: &Arc<Shared>,
-    brought: Brought,
-    line: &BroughtLine,
+    returned: ReturnedChanges,
+    line: &ReturnRecord,
 ) -> Result<Vec<String>, String> {
     let (shared, line) = (Arc::clone(shared), line.clone());
-    tokio::task::spawn_blocking(move || apply_to_project(&shared, brought, &line))
+    tokio::task::spawn_blocking(move || apply_to_project(&shared, returned, &line))
         .await
         .map_err(|error| error.to_string())?
         .map_err(|error| error.to_string())

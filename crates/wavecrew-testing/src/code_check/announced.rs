@@ -35,7 +35,7 @@ const COMMON_NAMES: [&str; 6] = [
 ];
 
 #[derive(Default)]
-pub struct PlanWord {
+pub struct AnnouncedChanges {
     /// The paths that the plan names.
     pub files: Vec<String>,
     text: String,
@@ -43,18 +43,18 @@ pub struct PlanWord {
     pub of_tester: bool,
 }
 
-impl PlanWord {
+impl AnnouncedChanges {
     /// The row itself, the rows that it builds on, and the plan as it was when it was checked.
     pub fn of(case: &CodeAttempt<'_>) -> Self {
         let (ledger, plan) = (case.ledger, case.ledger.plan());
         let role = ledger.team.role(plan.role(case.task));
-        let mut word = Self {
+        let mut announced = Self {
             of_tester: role.and_then(|role| role.check) == Some(CheckKind::CodeTests),
             ..Self::default()
         };
         for task in std::iter::once(case.task).chain(plan.context(case.task).iter().copied()) {
             for column in ["title", "description", "raw_input"] {
-                word.say(plan.cell(task, column));
+                announced.add_text(plan.cell(task, column));
             }
         }
         let row = plan.cell(case.task, "description").to_owned();
@@ -66,14 +66,14 @@ impl PlanWord {
                     ..
                 } => {
                     for issue in plan.cell(case.task, issue_column).split(';').map(str::trim) {
-                        word.read(case, &template.replace("{issue_id}", issue));
+                        announced.read(case, &template.replace("{issue_id}", issue));
                     }
                 }
-                Expansion::PerPlanTask { plan_tasks, .. } => word.read_tasks(case, plan_tasks, &row),
+                Expansion::PerPlanTask { plan_tasks, .. } => announced.read_tasks(case, plan_tasks, &row),
                 Expansion::PerIssue { plan: None, .. } => {}
             }
         }
-        word
+        announced
     }
 
     /// The tasks of a plan that the row names, or all of them if it names none.
@@ -104,14 +104,14 @@ impl PlanWord {
             return;
         }
         let text = String::from_utf8_lossy(&bytes);
-        self.say(&text);
+        self.add_text(&text);
         if let Ok(value) = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
             let files = touched_files(&value);
-            self.files.extend(files.iter().map(|file| plain(file)));
+            self.files.extend(files.iter().map(|file| without_notes(file)));
         }
     }
 
-    fn say(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         self.text.push_str(&text.to_lowercase());
         self.text.push('\n');
     }
@@ -182,7 +182,7 @@ impl PlanWord {
 }
 
 /// A path as a plan may write it: `./a.py`, `a.py (new)`.
-fn plain(file: &str) -> String {
+fn without_notes(file: &str) -> String {
     let file = file.trim().trim_matches('`');
     let file = file.split(" (").next().unwrap_or(file);
     file.strip_prefix("./").unwrap_or(file).trim().to_owned()
@@ -194,11 +194,11 @@ mod tests {
 
     #[test]
     fn a_plan_names_files_and_removals() {
-        let mut word = PlanWord {
-            files: vec![plain("./app/a.py (new)"), "lib/".to_owned()],
-            ..PlanWord::default()
+        let mut announced = AnnouncedChanges {
+            files: vec![without_notes("./app/a.py (new)"), "lib/".to_owned()],
+            ..AnnouncedChanges::default()
         };
-        word.say("Remove test_old_way from tests/test_a.py; adapt the Makefile");
+        announced.add_text("Remove test_old_way from tests/test_a.py; adapt the Makefile");
         for (path, named) in [
             ("app/a.py", true),
             ("lib/x/y.py", true),
@@ -207,8 +207,10 @@ mod tests {
             ("tests/test_b.py", false),
             ("library.py", false),
         ] {
-            assert_eq!(word.names(path), named, "{path}");
+            assert_eq!(announced.names(path), named, "{path}");
         }
-        assert!(word.removes("x.py", "A::test_old_way") && !word.removes("x.py", "A::test_other_way"));
+        assert!(
+            announced.removes("x.py", "A::test_old_way") && !announced.removes("x.py", "A::test_other_way")
+        );
     }
 }

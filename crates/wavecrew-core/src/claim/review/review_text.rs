@@ -4,7 +4,7 @@ use crate::claim::heading::fit;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ReviewText {
     pub verdict: String,
     /// Text below `Findings` that is neither table nor code.
     pub text: String,
@@ -23,16 +23,16 @@ enum Location {
     Findings,
 }
 
-impl Said {
+impl ReviewText {
     /// Expects the normal form. If no heading is that of the findings, and the review has exactly one section
     /// besides the verdict, that section has the findings.
     pub(super) fn read(text: &str) -> Self {
-        let said = Self::read_with(text, None);
-        match said.others.as_slice() {
-            [only] if !said.verdict.trim().is_empty() && said.is_without_findings() => {
+        let review = Self::read_with(text, None);
+        match review.others.as_slice() {
+            [only] if !review.verdict.trim().is_empty() && review.is_without_findings() => {
                 Self::read_with(text, Some(only))
             }
-            _ => said,
+            _ => review,
         }
     }
 
@@ -42,7 +42,7 @@ impl Said {
 
     /// `findings` is another title of the findings.
     fn read_with(text: &str, findings: Option<&str>) -> Self {
-        let mut said = Self::default();
+        let mut review = Self::default();
         let (mut place, mut depth) = (Location::Elsewhere, HeadingLevel::H6);
         let mut title: Option<String> = None;
         let (mut table, mut code) = (false, false);
@@ -57,7 +57,7 @@ impl Said {
                         fit(&title, "Findings")
                     };
                     if level > HeadingLevel::H1 && fit(&title, "Verdict") + of_findings == 0 {
-                        said.others.push(title.clone());
+                        review.others.push(title.clone());
                     }
                     let next = match (fit(&title, "Verdict"), of_findings) {
                         (verdict, findings) if verdict > findings => Some(Location::Verdict),
@@ -73,11 +73,11 @@ impl Said {
                 }
                 Event::Start(Tag::Table(_)) => {
                     table = true;
-                    said.tables.extend((place == Location::Findings).then(Vec::new));
+                    review.tables.extend((place == Location::Findings).then(Vec::new));
                 }
                 Event::End(TagEnd::Table) => table = false,
                 Event::Start(Tag::TableHead | Tag::TableRow) if place == Location::Findings => {
-                    if let Some(table) = said.tables.last_mut() {
+                    if let Some(table) = review.tables.last_mut() {
                         table.push(Vec::new());
                     }
                 }
@@ -85,26 +85,28 @@ impl Said {
                 Event::Start(Tag::TableCell) if place == Location::Findings => {
                     let cell = text[range].trim().trim_matches('|').trim();
                     let bare = cell.trim_matches(['*', ' ']).trim_matches('`');
-                    if let Some(row) = said.tables.last_mut().and_then(|rows| rows.last_mut()) {
+                    if let Some(row) = review.tables.last_mut().and_then(|rows| rows.last_mut()) {
                         row.push(bare.to_owned());
                     }
                 }
                 Event::Start(Tag::CodeBlock(_)) => {
                     code = true;
-                    said.code.extend((place == Location::Findings).then(String::new));
+                    review
+                        .code
+                        .extend((place == Location::Findings).then(String::new));
                 }
                 Event::End(TagEnd::CodeBlock) => code = false,
                 Event::Text(ref words) | Event::Code(ref words) => {
                     let into = match (&mut title, place) {
                         (Some(title), _) => title,
                         (None, _) if table => continue,
-                        (None, Location::Verdict) => &mut said.verdict,
-                        (None, Location::Findings) if code => match said.code.last_mut() {
+                        (None, Location::Verdict) => &mut review.verdict,
+                        (None, Location::Findings) if code => match review.code.last_mut() {
                             Some(code) => code,
                             None => continue,
                         },
-                        (None, Location::Findings) => &mut said.text,
-                        (None, Location::Elsewhere) => &mut said.elsewhere,
+                        (None, Location::Findings) => &mut review.text,
+                        (None, Location::Elsewhere) => &mut review.elsewhere,
                     };
                     // The same for names in a text.
                     let is_name = |c: char| c == '_';
@@ -125,13 +127,13 @@ impl Said {
                     into.extend(std::iter::repeat_n('_', marks));
                 }
                 Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
-                    said.verdict.push(' ');
-                    said.text.push('\n');
-                    said.elsewhere.push('\n');
+                    review.verdict.push(' ');
+                    review.text.push('\n');
+                    review.elsewhere.push('\n');
                 }
                 _ => {}
             }
         }
-        said
+        review
     }
 }
