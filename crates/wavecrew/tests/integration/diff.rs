@@ -183,6 +183,8 @@ fn a_report_has_the_interface_apart_and_comes_in_every_format() {
     ] {
         assert!(outcome.stdout.contains(line), "{line}: {}", outcome.stdout);
     }
+    // A function that only one version has is no reason why something was not compared.
+    assert!(!outcome.stdout.contains("Not compared"), "{}", outcome.stdout);
     for (format, expected) in [("markdown", "## What changed"), ("html", "<!DOCTYPE html>")] {
         let words = format!("diff HEAD~1 --budget 30s --format {format} --output report.{format}");
         assert_eq!(sandbox.wavecrew(&*words).code, Some(0));

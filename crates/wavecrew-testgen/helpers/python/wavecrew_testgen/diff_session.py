@@ -44,7 +44,7 @@ class DiffSession(Session):
     def observe(self, case, traced=True):
         """What a case does here: the data of its outcome, what it reached of changed files, how many lines ran."""
         if self._target(case.target) is None:
-            return ["refused", [], "{}", "absent", False, None, False], frozenset(), 0
+            return ["refused", [], "{}", None, False, None, False], frozenset(), 0  # this version has none
         outcome = self.runner.run(case, traced)
         return self.observed(outcome)
 
