@@ -4,7 +4,8 @@
 # Each pair has a result file, and a second call continues after the last one.
 #
 #   scripts/diff-scoreboard.sh [--set tuning|reported] [--prepare] [--again] [--budget SECONDS] [PACKAGE | PAIR...]
-#   scripts/diff-scoreboard.sh --equal COUNT [--forced]   pairs of equal behaviour: every difference is a false one
+#   scripts/diff-scoreboard.sh --equal COUNT [--forced] [--jobs COUNT]   pairs of equal behaviour: every difference is a
+#                                                false one; --jobs measures several packages at once
 #   scripts/diff-scoreboard.sh --table           only writes the page
 #   WAVECREW_DIFF_DIR  where releases are unpacked and measured (default: ~/.cache/wavecrew/diff)
 #   WAVECREW_PROGRAM   the program to measure (default: a release build of this tree)

@@ -7,8 +7,9 @@ import json
 import keyword
 import random
 import re
-import shutil
+import threading
 import tokenize
+from concurrent.futures import ThreadPoolExecutor
 
 import releases
 
@@ -235,36 +236,71 @@ def make(pair, inner, kind):
     return True
 
 
-def measure(program, home, pairs, count, run_diff, forced, budget=20):
+class Measurement:
     """Measures pairs until `count` of them have a result. Continues after the last one. Pairs for which the time was too
     short are measured again.
 
     Most pairs are recognised by their text, and nothing runs. With `forced`, all of them run.
     """
-    folder = home / "equal"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / ("forced.json" if forced else "result.json")
-    done = json.loads(file.read_text()) if file.exists() else []
-    done = [case for case in done if case["exit"] != BAD_INPUT]
-    known = {(case["pair"], case["module"], case["kind"]) for case in done}
-    for pair, inner, kind in cases(pairs, 10 * count):
-        if len(done) >= count:
-            break
-        if (pair.id, str(inner), kind) in known:
-            continue
+
+    def __init__(self, program, home, pairs, count, run_diff, forced, budget):
+        self.program, self.count, self.run_diff, self.forced, self.budget = program, count, run_diff, forced, budget
+        self.file = home / "equal" / ("forced.json" if forced else "result.json")
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        done = json.loads(self.file.read_text()) if self.file.exists() else []
+        self.done = [case for case in done if case["exit"] != BAD_INPUT]
+        known = {(case["pair"], case["module"], case["kind"]) for case in self.done}
+        self.left = [(pair, inner, kind) for pair, inner, kind in cases(pairs, 10 * count) if (pair.id, str(inner), kind) not in known]
+        # Two runs must not use the same project at the same time.
+        self.busy = set()
+        self.lock = threading.Lock()
+
+    def take(self):
+        """The next case whose project is free."""
+        with self.lock:
+            if len(self.done) + len(self.busy) >= self.count:
+                return None
+            case = next((case for case in self.left if case[0].id not in self.busy), None)
+            if case:
+                self.left.remove(case)
+                self.busy.add(case[0].id)
+            return case
+
+    def finish(self, pair, result):
+        with self.lock:
+            self.busy.remove(pair.id)
+            if result is None:
+                return
+            self.done.append(result)
+            self.file.write_text(json.dumps(self.done, indent=2) + "\n")
+            shown = f"no result: {result['problem'][-100:]}" if "problem" in result else len(result["differences"])
+            print(f"{len(self.done)}/{self.count} {result['pair']} {result['module']} {result['kind']}: {shown} ({result['seconds']} s)", flush=True)
+
+    def run(self):
+        while case := self.take():
+            result = None
+            try:
+                result = self.one(*case)
+            finally:
+                self.finish(case[0], result)
+
+    def one(self, pair, inner, kind):
         try:
             if not make(pair, inner, kind):
-                continue
-            printed, code, seconds, problem = run_diff(program, pair.project, budget, *(["--cosmetic"] if forced else []))
+                return None
+            printed, code, seconds, problem = self.run_diff(self.program, pair.project, self.budget, *(["--cosmetic"] if self.forced else []))
         except (SyntaxError, UnicodeDecodeError):
-            continue
+            return None
         finally:
             releases.git(pair.project, "checkout", "-q", "-f", "visible")
-        case = {"pair": pair.id, "module": str(inner), "kind": kind, "exit": code, "seconds": seconds}
+        result = {"pair": pair.id, "module": str(inner), "kind": kind, "exit": code, "seconds": seconds}
         if printed is None:
-            case["problem"] = problem
-        else:
-            case |= {"differences": printed["differences"], "calls": printed.get("calls")}
-        done.append(case)
-        file.write_text(json.dumps(done, indent=2) + "\n")
-        print(f"{len(done)}/{count} {pair.id} {inner} {kind}: {'no result: ' + problem[-100:] if printed is None else len(printed['differences'])} ({seconds} s)", flush=True)
+            return result | {"problem": problem}
+        return result | {"differences": printed["differences"], "calls": printed.get("calls")}
+
+
+def measure(program, home, pairs, count, run_diff, forced, budget, jobs):
+    measurement = Measurement(program, home, pairs, count, run_diff, forced, budget)
+    with ThreadPoolExecutor(jobs) as pool:
+        for lane in [pool.submit(measurement.run) for _ in range(jobs)]:
+            lane.result()

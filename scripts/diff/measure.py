@@ -150,9 +150,10 @@ def main():
     arguments.add_argument("--prepare", action="store_true", help="only fetch and prove the pairs")
     arguments.add_argument("--equal", type=int, metavar="COUNT", help="measure this many pairs of equal behaviour instead")
     arguments.add_argument("--forced", action="store_true", help="with --equal: run also what is recognised by its text")
+    arguments.add_argument("--jobs", type=int, default=1, metavar="COUNT", help="with --equal: measure pairs of this many packages at once")
     arguments.add_argument("--table", action="store_true", help="only write the page from existing results")
     arguments.add_argument("--again", action="store_true", help="measure pairs that have a result too")
-    arguments.add_argument("--budget", type=int, default=60)
+    arguments.add_argument("--budget", type=int, help="seconds for each run (default: 60; with --equal: 20)")
     arguments.add_argument("--output", type=Path, default=HERE / "../../docs/reference/behaviour-diff-scoreboard.md")
     arguments.add_argument("names", nargs="*", help="packages, or pairs such as cachetools-7.3.0-7.3.1")
     options = arguments.parse_intermixed_args()
@@ -163,7 +164,7 @@ def main():
         if options.set in (None, pair.set) and (not options.names or pair.name in options.names or pair.id.split("-", 1)[1] in options.names)
     ]
     if options.equal is not None:
-        equal.measure(options.program, options.home, wanted, options.equal, run_diff, options.forced)
+        equal.measure(options.program, options.home, wanted, options.equal, run_diff, options.forced, options.budget or 20, options.jobs)
     elif not options.table:
         for number, pair in enumerate(wanted, 1):
             print(f"{number}/{len(wanted)} {pair.id}", flush=True)
@@ -175,7 +176,7 @@ def main():
                 except (RuntimeError, OSError) as error:
                     print(f"  {error}", file=sys.stderr)
             else:
-                print(f"  {shown(measure_pair(options.program, pair, options.budget, options.again))}", flush=True)
+                print(f"  {shown(measure_pair(options.program, pair, options.budget or 60, options.again))}", flush=True)
     if not options.prepare:
         page.write(options.home, every, options.output)
 

@@ -1,10 +1,10 @@
-"""Writes the figures of measured pairs as Markdown, between two marks of the page."""
+"""Writes the figures of measured pairs as Markdown, between marks of the page. Tables without results here stay."""
 
 import json
 import statistics
 
-BEGIN = "<!-- figures: begin -->"
-END = "<!-- figures: end -->"
+BEGIN = "<!-- {}: begin -->"
+END = "<!-- {}: end -->"
 
 
 def percent(part, whole):
@@ -103,9 +103,9 @@ def equal_section(home):
     return lines
 
 
-def write(home, pairs, output):
+def pairs_section(pairs):
     measured = [result for result in results(pairs) if "error" in result or result.get("complete")]
-    lines = [BEGIN, ""]
+    lines = []
     for name, title in (("reported", "Packages not used for tuning"), ("tuning", "Packages used for tuning")):
         of_set = [result for result in measured if result["set"] == name]
         whole = [result for result in of_set if "error" not in result]
@@ -116,8 +116,20 @@ def write(home, pairs, output):
             of_registry = [result for result in of_set if result["registry"] == registry]
             if of_registry:
                 lines += section(label, of_registry)
-    lines += [*equal_section(home), END]
-    text = output.read_text() if output.exists() else f"{BEGIN}\n{END}\n"
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    output.write_text(before + "\n".join(lines) + after)
+    return lines
+
+
+def replaced(text, name, lines):
+    """The page with other lines between the marks of a part. Appends the part if the page does not have it."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return before + "\n".join([begin, "", *lines, end]) + (after or "\n")
+
+
+def write(home, pairs, output):
+    text = output.read_text() if output.exists() else ""
+    for name, lines in (("figures of releases", pairs_section(pairs)), ("figures of equal pairs", equal_section(home))):
+        if lines:
+            text = replaced(text, name, lines)
+    output.write_text(text)

@@ -85,7 +85,7 @@ pub(crate) fn search_all(
                 while let Some((file, time)) = next(&todo, deadline, jobs) {
                     let goes_on = on_progress(Progress::Silent);
                     let Some(time) = time.filter(|_| goes_on) else {
-                        push(&done, not_reached(&file.file));
+                        push(&done, not_reached(&file.file, goes_on));
                         continue;
                     };
                     let compared = diff::compare(versions, &file.file, time, &mut |progress| {
@@ -114,12 +114,17 @@ fn push(done: &Mutex<Vec<ComparedModule>>, module: ComparedModule) {
     done.lock().unwrap_or_else(PoisonError::into_inner).push(module);
 }
 
-fn not_reached(file: &Path) -> ComparedModule {
+fn not_reached(file: &Path, goes_on: bool) -> ComparedModule {
+    let why = if goes_on {
+        wavecrew_testgen::NOT_REACHED
+    } else {
+        "stopped before its search began"
+    };
     ComparedModule {
         file: file.to_owned(),
         dropped: vec![wavecrew_testgen::Dropped {
             what: file.display().to_string(),
-            why: wavecrew_testgen::NOT_REACHED.to_owned(),
+            why: why.to_owned(),
         }],
         ..ComparedModule::default()
     }

@@ -19,6 +19,7 @@ use crate::result::{MutationResult, RunResult, Survivor};
 use crate::rounds;
 use crate::scope::MutationEffort;
 use crate::select::{DropReason, Dropped, find};
+use crate::what_changed;
 
 struct Budget {
     /// Mutants of all files in scope together. Also the limit of runs that measure single tests.
@@ -184,19 +185,28 @@ fn units(folder: &Path, reaches: Vec<TestCoverage>) -> Vec<TestCoverage> {
     units
 }
 
-/// Tests that were kept before come first: new tests do not make old ones redundant.
+/// Tests that record a change come first, then those that were kept before: new tests do not make old ones redundant.
 fn ordered(mut units: Vec<TestCoverage>, before: Option<&RunResult>) -> Vec<TestCoverage> {
     let kept: BTreeSet<&TestId> = before.into_iter().flat_map(RunResult::kept_tests).collect();
-    units.sort_by_key(|unit| !unit.tests.iter().any(|test| kept.contains(test)));
+    units.sort_by_key(|unit| {
+        let is_kept = unit.tests.iter().any(|test| kept.contains(test));
+        (!records_change(unit), !is_kept)
+    });
     units
 }
 
-/// Tests that cover no line and no branch that an earlier one does not.
+fn records_change(unit: &TestCoverage) -> bool {
+    unit.tests
+        .iter()
+        .any(|test| what_changed::records_change(&test.file))
+}
+
+/// Tests that cover no line and no branch that an earlier one does not, and record no change.
 fn covering_nothing_new(units: Vec<TestCoverage>) -> Vec<TestCoverage> {
     let mut ran = BTreeSet::new();
     let mut candidates = Vec::new();
     for unit in units {
-        if unit.points.is_subset(&ran) {
+        if unit.points.is_subset(&ran) && !records_change(&unit) {
             candidates.push(unit);
         } else {
             ran.extend(unit.points);
@@ -337,6 +347,23 @@ mod unit_tests {
             tried: killers.iter().map(|by| trial(1, by)).collect(),
             ..Trials::default()
         }
+    }
+
+    #[test]
+    fn tests_that_record_a_change_make_others_redundant() {
+        let of_change = |name: &str, lines: &[u32]| {
+            let mut unit = unit(name, lines);
+            unit.tests[0].file = "tests/test_a_change.py".to_owned();
+            unit
+        };
+        let units = vec![
+            unit("one", &[1, 2]),
+            of_change("boundary", &[1, 2]),
+            of_change("message", &[2]),
+        ];
+        let candidates = covering_nothing_new(ordered(units, None));
+        assert_eq!(candidates.len(), 1);
+        assert_eq!(candidates[0].tests[0].name, "one");
     }
 
     #[test]

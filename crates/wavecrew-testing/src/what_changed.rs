@@ -111,6 +111,13 @@ fn in_layer(test: TestFile, places: &[TestPlace]) -> Option<TestFile> {
     })
 }
 
+/// Whether a test file records a change: its tests tell the versions apart, whatever else they show.
+pub fn records_change(file: &str) -> bool {
+    let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    stem.ends_with("_change") || stem.ends_with("-change")
+}
+
 /// The document, if there is one.
 pub fn document(session: &Path) -> Option<String> {
     fs::read_to_string(SessionPaths::at(session).what_changed()).ok()
@@ -134,6 +141,18 @@ fn selection(scope: &Scope) -> Option<Selection> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_record_a_change_are_known_by_their_names() {
+        for (file, expected) in [
+            ("tests/L1-unit/test_m_change.py", true),
+            ("m-change.test.ts", true),
+            ("test_exchange.py", false),
+            ("change.test.js", false),
+        ] {
+            assert_eq!(records_change(file), expected, "{file}");
+        }
+    }
 
     #[test]
     fn a_test_goes_where_its_imports_fit() {

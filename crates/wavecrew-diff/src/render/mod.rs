@@ -16,21 +16,29 @@ use crate::report::Report;
 /// One line with the result.
 pub fn summary(report: &Report) -> String {
     let what = match report.differences.len() {
-        0 if report.compared == 0 && !report.notes.is_empty() => "nothing compared".to_owned(),
+        0 if report.is_empty_handed() || report.compared == 0 && !report.notes.is_empty() => {
+            "nothing compared".to_owned()
+        }
         0 => "no difference".to_owned(),
         number => count(number, "difference"),
     };
     let lines = report.changed_lines;
     format!(
         "{what} between {} and {}: {} compared, {} of {} reached, {:.0} s{}",
-        report.base.name,
-        report.head.name,
+        shown_name(&report.base.name),
+        shown_name(&report.head.name),
         count(usize::try_from(report.calls).unwrap_or(usize::MAX), "input"),
         lines.reached,
         count(lines.total, "changed line"),
         report.seconds,
         if report.complete { "" } else { ", stopped early" },
     )
+}
+
+/// A revision as it was named; the identifier of a commit is shortened.
+fn shown_name(name: &str) -> &str {
+    let is_identifier = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_identifier { &name[..12] } else { name }
 }
 
 /// Such as `cart.py:12-14`; the lines of the old version if they were removed.
@@ -80,4 +88,18 @@ fn input_lines(difference: &Difference) -> impl Iterator<Item = &str> {
         .iter()
         .chain([&difference.input])
         .flat_map(|statement| statement.lines())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_name;
+
+    #[test]
+    fn identifiers_of_commits_are_shortened() {
+        assert_eq!(
+            shown_name("d19a978e30dd865573aaaf783c3b1b8c27b0e280"),
+            "d19a978e30dd"
+        );
+        assert_eq!(shown_name("merge base with main"), "merge base with main");
+    }
 }

@@ -21,7 +21,7 @@ fn write_report(out: &mut String, report: &Report) -> std::fmt::Result {
     for difference in &report.differences {
         writeln!(out, "{} ({})", difference.function, kind(difference))?;
         for line in input_lines(difference) {
-            writeln!(out, "    {line}")?;
+            writeln!(out, "    {}", line.replace('\t', "    "))?;
         }
         writeln!(out, "  before  {}", difference.before)?;
         writeln!(out, "  after   {}", difference.after)?;

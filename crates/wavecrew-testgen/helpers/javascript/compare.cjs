@@ -49,7 +49,7 @@ class Comparison {
       const startMs = Math.max(5000, Math.min(60000, 0.5 * (this.until - Date.now())));
       return {
         command: this.commands[side], folder: request.packages[side], scratch: this.scratch, zone, startMs,
-        plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), root, side, changed, confirm },
+        plan: { ...request.outlines[side], identifier: request.identifier, module: join(root, request.file), root, roots: [request.old_root, request.new_root], side, changed, confirm },
       };
     });
   }
@@ -93,7 +93,7 @@ class Comparison {
       const reduced = await this.reduce(search, this.isStopped ? 0 : Date.now() + left * (1 - SEARCH_SHARE) * REDUCE_SHARE);
       for (const version of versions.all) version.end('done');
       print({ searched: { calls: search.calls, differ: reduced.length } });
-      print({ progress: `confirming ${reduced.length} inputs` });
+      if (reduced.length > 0) print({ progress: `confirming ${reduced.length} ${reduced.length === 1 ? 'input' : 'inputs'}` });
       await this.confirm(reduced, search, report);
     } finally {
       for (const version of versions.all) version.end('done');

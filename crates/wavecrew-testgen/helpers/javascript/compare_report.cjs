@@ -27,6 +27,7 @@ class ComparisonReport {
     this.loadLines = { old: {}, new: {} };
     this.differences = [];
     this.guards = [];
+    this.pieces = [];
     this.executable = {};
   }
 
@@ -57,9 +58,10 @@ class ComparisonReport {
 
   // A call that reaches changed lines and behaves the same.
   addSame({ call, before, after }) {
-    if (this.guards.length >= MAX_GUARDS || !before || !after || kindOfAnswers(before, after) !== null) return;
+    const known = call.target.snippet ? this.pieces : this.guards;
+    if (known.length >= MAX_GUARDS || !before || !after || kindOfAnswers(before, after) !== null) return;
     if (!same(plain(before.outcome), plain(after.outcome)) || !['value', 'items', 'throws', 'fields'].includes(after.outcome.result && after.outcome.result.kind)) return;
-    this.guards.push({ call, after });
+    known.push({ call, after });
   }
 
   // One difference for each cause. Inputs of the same function that differ in the same way have a cause of their own only if
@@ -188,7 +190,8 @@ class ComparisonReport {
     const changes = this.differences.map(({ made }) => made).filter(Boolean);
     if (changes.length > 0) found.push(this.file('change', changes));
     if (!this.request.tests.guard) return found;
-    const guards = this.guards.map(({ call, after }) => {
+    // Pieces of tests repeat what direct calls show.
+    const guards = [...this.guards, ...this.pieces].slice(0, MAX_GUARDS).map(({ call, after }) => {
       const body = this.body(call, after.outcome);
       return body && this.written(call, body);
     }).filter(Boolean);
@@ -199,8 +202,8 @@ class ComparisonReport {
   outcome(seconds) {
     const { request, search } = this;
     const lists = (side) => Object.fromEntries(Object.entries(this.lines[side]).map(([file, numbers]) => [file, [...numbers].sort((a, b) => a - b)]));
-    const dropped = [...search.dropped].map(([what, why]) => ({ what, why }));
-    if (Object.values(request.tests).includes(true) && !request.testNames && this.differences.length + this.guards.length > 0) {
+    const dropped = search.left();
+    if (Object.values(request.tests).includes(true) && !request.testNames && this.differences.length + this.guards.length + this.pieces.length > 0) {
       dropped.push({ what: 'tests', why: 'none was written, because the project has neither vitest nor jest installed' });
     }
     if (search.targets.length === 0) dropped.push({ what: request.file, why: 'it has no functions that both versions export' });

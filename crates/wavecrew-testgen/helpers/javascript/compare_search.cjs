@@ -39,6 +39,12 @@ const MAX_RETURNED = 4;
 // Pieces of tests that are varied.
 const MAX_SNIPPETS = 40;
 
+// What a call tried and the sandbox refused, or null.
+function refusal({ result }) {
+  const found = result && result.kind === 'forbidden' && /^the code (tries to .*)/.exec(result.text);
+  return found ? found[1] : null;
+}
+
 class CompareSearch {
   constructor(versions, described, request) {
     this.versions = versions;
@@ -133,6 +139,7 @@ class CompareSearch {
     this.calls += 1;
     target.tried += 1;
     if (!before || !after) return false;
+    this.noteRefused(target, before, after);
     if ([before, after].some(({ outcome }) => outcome.result && ['hangs', 'crash'].includes(outcome.result.kind))) target.hung = (target.hung || 0) + 1;
     const aimed = before.aimed.length > 0 || after.aimed.length > 0;
     const path = `${target.name} ${before.path} ${after.path}`;
@@ -159,6 +166,23 @@ class CompareSearch {
       return reachedNew;
     }
     return this.addDifference(kind, pair) || reachedNew;
+  }
+
+  // Remembers what the sandbox refuses, if only one version tries it, or if no call of changed code returns.
+  noteRefused(target, before, after) {
+    if (target.snippet) return;
+    const aimed = before.aimed.length > 0 || after.aimed.length > 0;
+    const [old, now] = [before, after].map(({ outcome }) => refusal(outcome));
+    if (old === null && now === null) {
+      if (aimed && after.outcome.result && after.outcome.result.kind !== 'throws') target.returnsSome = true;
+    } else if (old === null || now === null) this.dropped.set(target.name, `with some inputs, the ${now === null ? 'old' : 'new'} version ${now === null ? old : now}, which the sandbox refuses`);
+    else if (aimed) target.refused = now;
+  }
+
+  // What was not compared, and why.
+  left() {
+    const refused = this.targets.filter((target) => target.refused && !target.returnsSome && !this.dropped.has(target.name));
+    return [...[...this.dropped].map(([what, why]) => ({ what, why })), ...refused.map((target) => ({ what: target.name, why: `it ${target.refused}, which the sandbox refuses` }))];
   }
 
   noteBranches(aimed, side) {

@@ -129,7 +129,7 @@ class ChangedCode {
         if (!scripts || !scripts.has(scriptId)) continue;
         const ranges = functions.flatMap((one) => one.ranges);
         for (const { count } of ranges) this.steps += count;
-        for (const [offset, line] of scripts.get(scriptId)) if (isIn(lines, line) && countAt(ranges, offset) > 0) reached.add(line);
+        for (const [offset, line] of scripts.get(scriptId)) if (!reached.has(line) && isIn(lines, line) && countAt(ranges, offset) > 0) reached.add(line);
       }
       if (reached.size > 0) found[path] = [...reached].sort((a, b) => a - b);
     }
@@ -163,16 +163,22 @@ function countAt(ranges, offset) {
   return best === null ? 0 : best.count;
 }
 
-// Pairs of an offset and its line in the original source.
+// Pairs of an offset and its line in the original source: where lines begin, and where functions begin in lines.
 function lineOffsets(text, sourceMapURL) {
   const lineOf = lineFinder(text, sourceMapURL);
-  const found = new Map();
+  const found = [];
+  const known = new Set();
+  let before = '';
   for (const { start, text: word } of tokenise(text)) {
+    const beginsFunction = word === 'function' || before === '=>' || before === '{';
+    before = word;
     if (CLOSING.has(word)) continue;
     const line = lineOf(start);
-    if (!found.has(line)) found.set(line, start);
+    if (known.has(line) && !beginsFunction) continue;
+    known.add(line);
+    found.push([start, line]);
   }
-  return [...found].map(([line, offset]) => [offset, line]);
+  return found;
 }
 
 module.exports = { ChangedCode, isIn };

@@ -8,18 +8,21 @@ const { connect } = require('node:net');
 const os = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
+const { pathToFileURL } = require('node:url');
 const { ChangedCode } = require('./compare_tracing.cjs');
 const { literal } = require('./literals.cjs');
 const { showAll } = require('./observe.cjs');
 const { observeLookups } = require('./probes.cjs');
 const { Evaluator, cpuTime, isEndless, rerun, runBatch, runUnwatched, runWatched, withTimeout } = require('./run.cjs');
-const { blockProcessAccess, blockWritesAndOutput } = require('./sandbox.cjs');
+const { Forbidden, blockProcessAccess, blockWritesAndOutput } = require('./sandbox.cjs');
 const { watchBuiltins, watchPrototypes } = require('./process_state.cjs');
 const { isStable } = require('./stability.cjs');
 const { findTargets } = require('./targets.cjs');
 
 const MAX_OUTPUT = 2000;
 const MAX_FILE = 1000;
+// Error codes of writing outside of temporary folders.
+const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 class Worker {
   constructor(subject, plan, restoreBuiltins, code) {
@@ -33,6 +36,7 @@ class Worker {
     this.folder = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), 'files-'));
     this.output = '';
     this.wrote = false;
+    this.preloaded = new Set();
     this.takeAdded = watchPrototypes();
   }
 
@@ -56,6 +60,7 @@ class Worker {
   resolve({ target, expression, args, steps, factory }) {
     let found = this.targets.get(target);
     if (!found && expression) {
+      this.preload(expression);
       const [value] = this.evaluator.of([expression]);
       if (typeof value !== 'function') return null;
       found = { kind: 'function', name: target, expression, value, params: [] };
@@ -66,12 +71,28 @@ class Worker {
     return { target: found, args, steps, factory: made };
   }
 
-  // The answer to a call: its outcome without the path of this copy, and what was reached.
+  // Loads what a piece of a test loads. That may take long, and its time is limited later.
+  preload(expression) {
+    if (this.preloaded.has(expression)) return;
+    this.preloaded.add(expression);
+    for (const [, how, , path] of expression.matchAll(/\b(require|load)\((['"])(.+?)\2\)/g)) {
+      try {
+        this.evaluator.modules[how](path);
+      } catch {
+        // The call says it.
+      }
+    }
+  }
+
+  // The answer to a call: its outcome without the paths of the copies, and what was reached. Arguments that tests passed may
+  // name the folder of the other version.
   answered(outcome, seen) {
     const answer = merged(outcome, seen);
     if (answer === null) return null;
     const text = JSON.stringify(answer.outcome);
-    return text.includes(this.plan.root) ? { ...answer, outcome: JSON.parse(text.replaceAll(this.plan.root, '<project>')) } : answer;
+    const named = this.plan.roots.filter((root) => text.includes(root));
+    if (named.length === 0) return answer;
+    return { ...answer, outcome: JSON.parse(named.reduce((shown, root) => shown.replaceAll(root, '<project>'), text)) };
   }
 
   begin() {
@@ -219,6 +240,24 @@ function merged(outcome, { output, files, added, ...reached }) {
   return { outcome, ...reached };
 }
 
+// Why a version cannot be loaded, in a line.
+function whyNotLoaded(error, root) {
+  const { name = 'Error', message = String(error), code, path } = error || {};
+  const text = error instanceof Forbidden ? message : UNWRITABLE.has(code) && path ? `the code tries to write ${path}` : `${name}: ${message.split('\n')[0]}`;
+  return text.replaceAll(root, '<project>');
+}
+
+// Loads a module in plain node. One with `await` outside of functions cannot be loaded synchronously.
+async function loadInNode(file) {
+  try {
+    return require(file);
+  } catch (error) {
+    const isModule = ['ERR_REQUIRE_ESM', 'ERR_REQUIRE_ASYNC_MODULE'].includes(error.code) || (error instanceof SyntaxError && /import|export|await/.test(error.message));
+    if (!isModule) throw error;
+    return import(pathToFileURL(file).href);
+  }
+}
+
 function mainName(subject) {
   const main = typeof subject === 'function' ? subject : subject && subject.default;
   return typeof main === 'function' ? main.name : '';
@@ -244,7 +283,7 @@ async function serve(load) {
     worker.block();
     send({ side: plan.side, ready: true });
   } catch (error) {
-    send({ side: plan.side, ready: false, why: `${(error && error.name) || 'Error'}: ${(error && error.message) || error}` });
+    send({ side: plan.side, ready: false, why: whyNotLoaded(error, plan.root) });
   }
   // Errors in timers and promises that nobody waits for concern no other call.
   for (const event of ['uncaughtException', 'unhandledRejection']) {
@@ -270,15 +309,4 @@ async function serve(load) {
 
 module.exports = { serve };
 
-if (require.main === module) {
-  const { pathToFileURL } = require('node:url');
-  const load = async (file) => {
-    try {
-      return require(file);
-    } catch (error) {
-      if (error.code !== 'ERR_REQUIRE_ESM' && !(error instanceof SyntaxError && /import|export/.test(error.message))) throw error;
-      return import(pathToFileURL(file).href);
-    }
-  };
-  serve(load).then(() => process.reallyExit(0));
-}
+if (require.main === module) serve(loadInNode).then(() => process.reallyExit(0));

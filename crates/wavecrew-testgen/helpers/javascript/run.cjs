@@ -25,6 +25,7 @@ function withTimeout(call, milliseconds = CALL_MS, most = MAX_MS) {
     try {
       return caller.runInContext(context, { timeout: limit });
     } catch (error) {
+      forgetUnloaded();
       // On a busy machine, wall time says nothing about the call.
       const starved = error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT' && cpuTime() - began < milliseconds * 0.8;
       const grew = Math.round((process.memoryUsage.rss() - had) / 1e6);
@@ -32,6 +33,11 @@ function withTimeout(call, milliseconds = CALL_MS, most = MAX_MS) {
       if (!starved || limit > most) throw error;
     }
   }
+}
+
+// Forgets modules that were being loaded when time was up: the engine ran no code that does it.
+function forgetUnloaded() {
+  for (const [path, module] of Object.entries(require.cache)) if (!module.loaded) delete require.cache[path];
 }
 
 // Processor time of this process in milliseconds.

@@ -301,6 +301,16 @@ test('an object with functions is observed by its members', () => {
   assert.equal(observe(new (class Box { constructor() { this.size = 1; this.none = undefined; } })()).text, '{ size: 1 }');
 });
 
+test('a module whose loading takes too long is loaded anew', () => {
+  const { withTimeout } = part('run');
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'slow-'));
+  const file = path.join(root, 'slow.cjs');
+  fs.writeFileSync(file, 'const until = Date.now() + 300;\nwhile (Date.now() < until);\nmodule.exports = class {};\n');
+  assert.throws(() => withTimeout(() => require(file), 30, 0), { code: 'ERR_SCRIPT_EXECUTION_TIMEOUT' });
+  assert.equal(typeof require(file), 'function');
+  fs.rmSync(root, { recursive: true });
+});
+
 test('an error of the engine about wrong types is misuse, unless the code throws it', () => {
   const { isMisuse } = part('defects');
   const call = { target: { params: [{}], steps: [] }, args: ['0'], steps: [] };

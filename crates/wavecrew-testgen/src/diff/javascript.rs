@@ -36,6 +36,11 @@ const VERIFY_SHARE: f64 = 0.25;
 const LEAST_RUN: Duration = Duration::from_secs(5);
 /// Where projects keep tests, in the order in which folders are preferred.
 const TEST_FOLDERS: [&str; 5] = ["test", "tests", "__tests__", "spec", "specs"];
+/// Lines that only tests with `require` need.
+const REQUIRE: [&str; 2] = [
+    "import { createRequire } from 'node:module';",
+    "const require = createRequire(import.meta.url);",
+];
 /// Not known to plain node.
 const TRANSFORMED: [&str; 5] = ["ts", "tsx", "mts", "cts", "jsx"];
 
@@ -133,7 +138,7 @@ struct FoundTests {
 impl FoundTests {
     /// The tests that hold when the framework runs them: all pass in the new version, and those of changes fail in the old
     /// one.
-    fn verified(self, old: &Side, new: &Side, until: Instant) -> Result<Option<TestFile>, GenerateError> {
+    fn verified(mut self, old: &Side, new: &Side, until: Instant) -> Result<Option<TestFile>, GenerateError> {
         let mut kept = self.tests;
         for (side, passes) in [(new, true), (old, self.kind != "change")] {
             let Some(runner) = side.runner.as_ref().filter(|_| !kept.is_empty()) else {
@@ -159,6 +164,12 @@ impl FoundTests {
             let (passed, failed) = (report::passed(report.path()), report::failed(report.path()));
             let expected = if passes { passed } else { failed };
             kept.retain(|test| expected.contains(&format!("{} {}", test.group, test.title)));
+        }
+        if !kept.iter().any(|test| test.text.contains("require(")) {
+            self.header.retain(|line| !REQUIRE.contains(&line.as_str()));
+            while self.header.last().is_some_and(String::is_empty) {
+                self.header.pop();
+            }
         }
         Ok((!kept.is_empty()).then(|| TestFile {
             name: self.name.to_string_lossy().into_owned(),

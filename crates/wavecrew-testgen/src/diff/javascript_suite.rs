@@ -118,6 +118,7 @@ pub fn run(
 ) -> Result<ComparedModule, GenerateError> {
     let mut module = ComparedModule {
         file: file.to_owned(),
+        complete: true,
         ..ComparedModule::default()
     };
     let package = package_of(&versions.new_root, file);
@@ -155,6 +156,7 @@ pub fn run(
             one.file.display()
         );
         if left < LEAST_RUN || !on_progress(CompareProgress::Step(&what)) {
+            module.complete = false;
             break;
         }
         let all = one.text(&[], one.copies.iter(), |copy| &copy.text);

@@ -197,6 +197,7 @@ impl ComparedModule {
                 what: file.display().to_string(),
                 why,
             }],
+            complete: true,
             ..Self::default()
         }
     }
@@ -240,7 +241,10 @@ pub fn run_suite(
             python::run(versions, &first.file, "suite", time, on_progress)
         }
         Some(first) => javascript_suite::run(versions, &first.file, time, on_progress),
-        None => Ok(ComparedModule::default()),
+        None => Ok(ComparedModule {
+            complete: true,
+            ..ComparedModule::default()
+        }),
     }
 }
 
@@ -320,6 +324,7 @@ impl HelperOutput {
                     .differ
                     .saturating_sub(self.confirmed.iter().map(|one| u64::from(one.inputs)).sum()),
                 differences: self.confirmed,
+                complete: false,
                 ..ComparedModule::dropped(file, why())
             },
         }
@@ -364,5 +369,6 @@ mod tests {
         let module = output.result(Path::new("a.py"), || LATE.to_owned());
         assert_eq!((module.calls, module.unconfirmed), (40, 2));
         assert_eq!(module.differences.len(), 1);
+        assert!(!module.complete);
     }
 }

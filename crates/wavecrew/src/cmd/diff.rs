@@ -103,6 +103,7 @@ impl Args {
         program_rules(&settings).apply();
         let top = top_of(&here).map_err(|error| Failure::with_help(error.to_string(), error.help()))?;
         let request = self.request(&top)?;
+        self.check_output()?;
         let stop = stop_on_signals()?;
         let stopped = Arc::new(AtomicBool::new(false));
         let listener = Arc::clone(&stopped);
@@ -119,7 +120,7 @@ impl Args {
                 global.note("stopping: confirming what was found so far");
             }
             match progress {
-                Progress::Started { files } => {
+                Progress::Started { files } if files > 0 => {
                     global.note(&format!("comparing {}", count(files, "changed file")));
                 }
                 Progress::Step { file, what } => global.note(&format!("{}: {what}", file.display())),
@@ -130,7 +131,7 @@ impl Args {
                         difference.function
                     ));
                 }
-                Progress::Silent => {}
+                Progress::Started { .. } | Progress::Silent => {}
             }
             goes_on
         });
@@ -197,6 +198,21 @@ impl Args {
             },
             test_folders: Vec::new(),
             jobs: available_parallelism().map_or(1, usize::from).min(4),
+        })
+    }
+
+    /// Fails now if the report could not be written later.
+    fn check_output(&self) -> Result<(), Failure> {
+        let Some(file) = self.output.as_deref().map(project::typed) else {
+            return Ok(());
+        };
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_none_or(std::path::Path::is_dir) && !file.is_dir() {
+            return Ok(());
+        }
+        Err(Failure::Disk {
+            message: format!("cannot write {}", file.display()),
+            help: "name a file in a folder that exists".to_owned(),
         })
     }
 

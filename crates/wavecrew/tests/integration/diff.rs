@@ -183,6 +183,8 @@ fn a_report_has_the_interface_apart_and_comes_in_every_format() {
     ] {
         assert!(outcome.stdout.contains(line), "{line}: {}", outcome.stdout);
     }
+    // A function that only one version has is no reason why something was not compared.
+    assert!(!outcome.stdout.contains("Not compared"), "{}", outcome.stdout);
     for (format, expected) in [("markdown", "## What changed"), ("html", "<!DOCTYPE html>")] {
         let words = format!("diff HEAD~1 --budget 30s --format {format} --output report.{format}");
         assert_eq!(sandbox.wavecrew(&*words).code, Some(0));
@@ -216,6 +218,16 @@ const IMPORTS: &[(&str, &str, &str)] = &[
         "the sandbox refuses what the import does: socket",
     ),
     (
+        "ending.py",
+        "import os\n\nos._exit(0)\n\n\ndef f():\n    return 2\n",
+        "the import ends the process",
+    ),
+    (
+        "logging_here.py",
+        "open(__file__ + '.log', 'w')\n\n\ndef f():\n    return 2\n",
+        "the sandbox refuses what the import does: writing <project>/logging_here.py.log",
+    ),
+    (
         "endless.py",
         "while True:\n    pass\n\n\ndef f():\n    return 2\n",
         "the import",
@@ -242,6 +254,38 @@ fn a_version_that_cannot_be_imported_is_reported_with_its_error() {
         assert!(found, "{file}: {notes:#?}");
     }
     assert!(!Path::new("/tmp/wavecrew-must-not-exist").exists());
+}
+
+#[test]
+fn what_only_one_version_tries_and_the_sandbox_refuses_is_reported() {
+    let old = "import socket\n\n\ndef send(n):\n    return n\n\n\ndef load(n):\n    return socket.create_connection(('127.0.0.1', n)).fileno()\n";
+    let new = "import socket\n\n\ndef send(n):\n    socket.create_connection(('127.0.0.1', 9))\n    return n\n\n\ndef load(n):\n    return socket.create_connection(('localhost', n)).fileno()\n";
+    let old_script = "exports.leave = (n) => (n > 3 ? n : 0);\n";
+    let new_script = "exports.leave = (n) => (n > 3 ? process.exit(n) : 0);\n";
+    let sandbox = repository(&[
+        &[("m.py", old), ("index.js", old_script)],
+        &[("m.py", new), ("index.js", new_script)],
+    ]);
+    let outcome = sandbox.wavecrew("diff HEAD~1 --json --budget 5m");
+    let report = json(&outcome);
+    let notes = report["notes"].as_array().unwrap();
+    for (what, why) in [
+        (
+            "send",
+            "with some inputs, the sandbox refuses the new version: socket.",
+        ),
+        ("load", "the sandbox refuses both versions: socket."),
+        (
+            "leave",
+            "with some inputs, the new version tries to end the process, which the sandbox refuses",
+        ),
+    ] {
+        let found = notes
+            .iter()
+            .any(|note| note["what"] == what && note["why"].as_str().unwrap().starts_with(why));
+        assert!(found, "{what}: {notes:#?}");
+    }
+    assert_eq!(report["complete"], true, "{report:#}");
 }
 
 #[test]
@@ -290,6 +334,11 @@ fn bad_input_has_its_own_message() {
         ("diff HEAD~1 --staged --worktree", 2, "cannot be used with"),
         ("diff HEAD~2..HEAD --staged", 2, "names two versions"),
         ("diff --budget 1s", 2, "not a time between 5s and 24h"),
+        (
+            "diff HEAD~2 --output missing/report.md",
+            5,
+            "cannot write missing/report.md",
+        ),
     ] {
         let outcome = sandbox.wavecrew(words);
         assert_eq!(outcome.code, Some(code), "{words}: {outcome:?}");

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 from conftest import HELPERS
 
-from wavecrew_testgen import diff_edges, snippet_options, snippets
+from wavecrew_testgen import diff_edges, diff_suite, snippet_options, snippets
+from wavecrew_testgen.diff_compare import normal, shown
 from wavecrew_testgen.test_copies import copies
 
 TESTS = '''
@@ -230,6 +232,18 @@ def test_a_piece_of_a_test_runs_outside_of_its_folder(tmp_path):
     assert one.imports == "from second.values import ROWS"
 
 
+def test_folders_of_the_versions_are_no_difference():
+    roots = ["/tmp/x/old", "/tmp/x/new"]
+    seen = [normal(["returns", [["@out", "==", "'reads %s/a at 0x7f19a83de7d0'" % root]], "{}", None, False, None, False], roots) for root in roots]
+    assert seen[0] == seen[1] and seen[0][1][0][2] == "'reads <project>/a at 0x…'"
+
+
+def test_an_object_that_a_method_returns_is_shown_in_words():
+    new = ["returns", [["{}", "is", "@subject"]], "{}", None, False, None, False]
+    old = ["raises", [], "{}", None, True, ["ValueError", "no", 1], False]
+    assert shown(new, old, "exception") == "the object itself"
+
+
 OPTION_TESTS = '''
 from cart import total
 
@@ -269,6 +283,16 @@ def write(folder, files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def test_what_the_old_version_did_not_run_in_time_tells_nothing():
+    suite = diff_suite.Suite(types.SimpleNamespace(request={}), [], [])
+    suite.seen = {"old": {}, "new": {"a": {"outcome": "passed"}}}
+    assert suite._tells("a")
+    suite.is_old_late = True
+    assert not suite._tells("a")
+    suite.seen["old"] = {"a": {"outcome": "failed"}}
+    assert suite._tells("a")
 
 
 HARD = '''

@@ -10,17 +10,23 @@ MAX_SHOWN = 300
 ENDED = ("hangs", "crashes")
 
 
-def normal(data, root):
-    """The data of an outcome without what differs between two copies of the same code: paths and addresses."""
+def normal(data, roots):
+    """The data of an outcome without what differs between two copies of the same code: paths and addresses.
+
+    A version may name the folder of the other one: pieces of tests come from the new version.
+    """
     how, facts, wrap, why, explicit, error, random = data
-    facts = [[place, operator, _normal_text(source, root)] for place, operator, source in facts]
+    why = why and _normal_text(why, roots)
+    facts = [[place, operator, _normal_text(source, roots)] for place, operator, source in facts]
     if error is not None:
-        error = [error[0], _normal_text(error[1], root), error[2]]
+        error = [error[0], _normal_text(error[1], roots), error[2]]
     return [how, facts, wrap, why, explicit, error, random]
 
 
-def _normal_text(text, root):
-    return ADDRESS.sub("0x…", text.replace(root, "<project>"))
+def _normal_text(text, roots):
+    for root in roots:
+        text = text.replace(root, "<project>")
+    return ADDRESS.sub("0x…", text)
 
 
 def kind_of_difference(new, old, new_steps=0, old_steps=0):
@@ -97,6 +103,8 @@ def _fact(fact, wrap):
         source = "an object of type %s" % source
     if operator == "raises":
         source = "raises %s" % source
+    if source == "@subject":
+        source = "the object itself"
     if place == "{}":
         return source if wrap in ("{}", "with {}") else "%s → %s" % (wrap.format("…"), source)
     place = place.lstrip("@").replace("{}", "result")

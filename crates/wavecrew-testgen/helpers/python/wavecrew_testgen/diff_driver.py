@@ -84,6 +84,8 @@ class Diff:
             entry.search(budget if number == 0 else budget / 2)
             if number == 0 and not self.outcome["differences"]:
                 entries += self._importers()
+        if not self.outcome["calls"] and not self.outcome["left_out"] and not self.outcome["differences"]:
+            self.drop(self.file, "no input reaches its changed code")
         self.outcome["differences"] = grouped(self.outcome["differences"])
         self.outcome["seconds"] = round(time.monotonic() - self.started, 2)
         return self.outcome
@@ -294,8 +296,8 @@ class Entry:
                 return
             failure = ended.last_event("failed")
             if ended.last_case is None or failure:
-                step = "search" if ended.last_event("loaded") else "import"
-                self.diff.drop(self.file, failure["why"] if failure else "new version: the %s %s" % (step, ended.why))
+                why = "the search %s" % ended.why if ended.last_event("loaded") else _import_ended(ended.why)
+                self.diff.drop(self.file, failure["why"] if failure else "new version: " + why)
                 return
             self.diff.excluded.append(ended.last_case)
             self._confirm_ended(ended.last_case)
@@ -318,7 +320,7 @@ class Entry:
                     return
                 dropped = ended.last_event("dropped")
                 if dropped or not ended.last_event("loaded"):
-                    why = dropped["why"] if dropped else "the import %s" % ended.why
+                    why = dropped["why"] if dropped else _import_ended(ended.why)
                     gone.append("old version: " + why)
                     lines.write({"gone": why})
                     return
@@ -369,12 +371,12 @@ class Entry:
             known += [line for line in lines if line not in known]
         for target, whys in sorted(result["refused"].items()):
             for why in whys:
-                if not why.startswith("setup"):
-                    diff.drop(target, why)
+                diff.drop(result["targets"][target]["qualified_name"], why)
         groups = sorted(result["differences"], key=lambda group: len(json.dumps(group[0]["case"])))
         candidates = [found for rank in range(8) for group in groups for found in group[rank:rank + 1]][:MAX_CONFIRMED]
         print(json.dumps({"searched": {"calls": result["calls"], "differ": len(candidates)}}), flush=True)
-        diff.progress("%d inputs compared, %d differ: confirming in new processes" % (result["calls"], len(candidates)))
+        differ = "%d differ: confirming in new processes" % len(candidates) if candidates else "none differs"
+        diff.progress("%d inputs compared, %s" % (result["calls"], differ))
         # Calls that do not end take long to confirm: they must not cost the others their time.
         ending = [found for found in candidates if found["kind"] not in ENDED]
         endless = [found for found in candidates if found["kind"] in ENDED]
@@ -555,6 +557,10 @@ class Entry:
         if target.get("how") == "setter":
             return setup, "%s.%s = %s" % (subject, name, case.args[0][1] if case.args else None)
         return setup, method_statement(subject, name, case.args)
+
+
+def _import_ended(why):
+    return "the import ends the process" if why == "dies" else "the import %s" % why
 
 
 def _called_name(text):

@@ -22,6 +22,9 @@ STRETCHED_CASES = 8
 LONG, LARGE = 300, 2000  # how much longer texts and lists, and how large numbers become to see whether the work grows faster
 REDUCTIONS = 250  # for one case
 ODD = 400
+MAX_REFUSED = 3  # reasons for a target
+SOME_REFUSED = "with some inputs, the sandbox refuses the %s version: %s"
+ALL_REFUSED = "the sandbox refuses both versions: %s"
 
 
 class Found:
@@ -69,6 +72,8 @@ class DiffSearch(Search):
         self.attempts = self.progress_at = 0
         self.relevant = {}  # by target: calls that reached a changed function
         self.tries = {}
+        self.returning = set()  # targets of which a call returned and reached a changed function
+        self.refused_by_new = {}  # by target, and reason: whether the sandbox refuses the old version, too
         self.leads = {}  # by target and changed lines: the first case that reaches them
 
     # -- one case ----------------------------------------------------------------------------------------------------
@@ -83,20 +88,26 @@ class DiffSearch(Search):
         self.tries[case.target] = self.tries.get(case.target, 0) + 1
         outcome = self.runner.run(case)
         new, features, steps = self.session.observed(outcome)
-        if new[0] == "refused":
-            return False
         near = [feature for feature in features
                 if (feature[0], abs(feature[3])) in self.spans or (feature[0], feature[1]) in self.spans]
+        touches = self.at_import or bool(near)
+        if new[0] == "refused":
+            if touches and new[3]:
+                self._note_refused(case, new[3])
+            return False
         known = len(self.branches)
         self.branches.update(near)
         near_new = len(self.branches) > known
-        touches = self.at_import or bool(near)
         if touches:
             self.compared += 1
+            if new[0] == "returns":
+                self.returning.add(case.target)
             self.relevant[case.target] = self.relevant.get(case.target, 0) + 1
             old, old_features, old_steps = self.old.ask(case)
             lines = self._changed_lines(features, old_features)
             kind = diff_compare.kind_of_difference(new, old, steps, old_steps)
+            if old[0] == "refused" and old[3]:
+                self._add_refused(case, SOME_REFUSED % ("old", old[3]))
             if lines and len(self.leads) < MAX_LEADS:
                 self.leads.setdefault((case.target, new[0], lines), case)
             if kind is not None:
@@ -124,6 +135,28 @@ class DiffSearch(Search):
         if key in self.type_checked and outcome.how == "returns":
             self._follow_probes(case, 60)
         return self._another_on_path(case, outcome) if touches else False
+
+    def _note_refused(self, case, why):
+        """Remembers what the sandbox refuses in the new version, if the old version does not try it."""
+        known = self.refused_by_new.setdefault(case.target, {})
+        if why not in known and len(known) < MAX_REFUSED:
+            old, _, _ = self.old.ask(case)
+            known[why] = old[0] == "refused"
+            if old[0] != "refused":
+                self._add_refused(case, SOME_REFUSED % ("new", why))
+
+    def _add_refused(self, case, why):
+        known = self.refused.setdefault(case.target, {})
+        if len(known) < MAX_REFUSED:
+            known[why] = case
+
+    def all_refused(self):
+        """What the sandbox refuses, by target."""
+        found = {target: sorted(whys) for target, whys in self.refused.items()}
+        for target, whys in self.refused_by_new.items():
+            if target not in found and target not in self.returning:
+                found[target] = [ALL_REFUSED % why for why in sorted(whys)]
+        return {target: whys for target, whys in found.items() if self.targets[target].how != "snippet"}
 
     def _stable(self, case, outcome):
         return True  # checked later, in new processes

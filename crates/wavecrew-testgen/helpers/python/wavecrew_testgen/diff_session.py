@@ -31,7 +31,7 @@ LEAST_SHARE = 0.4  # of what is left after loading
 class DiffSession(Session):
     def __init__(self, request, module, guard, report, tracer, import_features, fixtures):
         super().__init__(request, module, guard, report, tracer, import_features, fixtures)
-        self.root = request["root"]
+        self.roots = dict.fromkeys((request["root"], request["diff"]["new_root"]))
         self.tracer = tracer
         self.changed = {one["path"]: one for one in request["diff"]["changed"]}
         self.snippets = snippets.Snippets(request, guard, lambda: report.record_call(Case("", ())))
@@ -44,7 +44,7 @@ class DiffSession(Session):
     def observe(self, case, traced=True):
         """What a case does here: the data of its outcome, what it reached of changed files, how many lines ran."""
         if self._target(case.target) is None:
-            return ["refused", [], "{}", "absent", False, None, False], frozenset(), 0
+            return ["refused", [], "{}", None, False, None, False], frozenset(), 0  # this version has none
         outcome = self.runner.run(case, traced)
         return self.observed(outcome)
 
@@ -60,7 +60,10 @@ class DiffSession(Session):
     def observed(self, outcome):
         features = frozenset(
             (self.changed[feature[0]]["file"],) + feature[1:] for feature in outcome.features if feature[0] in self.changed)
-        return diff_compare.normal(outcome.data(), self.root), features, self.tracer.steps
+        data = diff_compare.normal(outcome.data(), self.roots)
+        if outcome.how == "refused" and outcome.why != self.runner.guard.refused:
+            data[3] = None  # something else than the sandbox refused it
+        return data, features, self.tracer.steps
 
     def is_loaded(self, path):
         """Whether a file is a module of this process."""
@@ -160,7 +163,7 @@ class DiffSession(Session):
             "result", differences=search.found(), calls=search.compared, origin=self.names.origin,
             reached=search.reached_lines(), same=search.unchanged(),
             targets={target.key: target_data(target) for target in search.targets.values()},
-            refused={key: sorted(whys) for key, whys in search.refused.items()})
+            refused=search.all_refused())
 
     def _wall_seconds(self):
         """Wall time for the search: more processes must load the module later, to confirm what it finds."""

@@ -28,6 +28,14 @@ TEST_FOLDERS = ("test", "tests", "testing", "fixtures", "testdata", "examples")
 OWN_VERSION = re.compile(r"version", re.IGNORECASE)
 
 
+def _count(items, what):
+    return "%d %s%s" % (len(items), what, "" if len(items) == 1 else "s")
+
+
+def _passing(number):
+    return "1 test passes" if number == 1 else "%d tests pass" % number
+
+
 class Suite:
     """`diff` is the comparison: see `diff_driver.Diff`."""
 
@@ -37,6 +45,7 @@ class Suite:
         self.test_files = test_files  # that the change touches, relative to a root
         self.readers = readers  # that may read data which the change touches
         self.seen = {}
+        self.is_old_late = False  # whether the old version did not run all tests in time
 
     def run(self):
         if not hasattr(ast, "unparse"):
@@ -51,7 +60,7 @@ class Suite:
                 ready = list(pool.map(self._make_copy, ("old", "new")))
             if not all(ready):
                 return
-            self.diff.progress("running %d %s in both versions" % (len(tests), "changed tests" if changed else "test files that may read changed data"))
+            self.diff.progress("running %s in both versions" % _count(tests, "changed test" if changed else "test file"))
             self.seen = self._both(tests, self.diff.seconds_left() * FIRST_SHARE, 1)
             if not any(map(self._tells, self.seen["new"])):
                 # An unchanged test may pass on the new version only, too.
@@ -138,7 +147,7 @@ class Suite:
                 [sys.executable, "-s", child_process.PROGRAM, "--suite", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, cwd=root, env=env, start_new_session=True)
             try:
-                printed = self._read(child, seconds)
+                printed, is_whole = self._read(child, seconds)
             finally:
                 child_process._kill(child)
         events = []
@@ -147,10 +156,12 @@ class Suite:
                 events.append(json.loads(line))
             except ValueError:
                 continue
+        if version == "old" and (not is_whole or any(event["event"] == "late" for event in events)):
+            self.is_old_late = True
         return {event["id"]: event for event in events if event["event"] == "test"}
 
     def _read(self, child, seconds):
-        """What a child prints until it ends, its time is up or the search is stopped."""
+        """What a child prints until it ends, its time is up or the search is stopped, and whether it ended."""
         until = time.monotonic() + seconds + 1
         os.set_blocking(child.stdout.fileno(), False)
         printed = b""
@@ -159,10 +170,10 @@ class Suite:
             if data:
                 printed += data
             elif data == b"":
-                break
+                return printed.decode("utf-8", "replace"), True
             else:
                 time.sleep(0.05)
-        return printed.decode("utf-8", "replace")
+        return printed.decode("utf-8", "replace"), False
 
     # -- results -----------------------------------------------------------------------------------------------------
 
@@ -182,7 +193,8 @@ class Suite:
 
     def _tells(self, test):
         old = self.seen["old"].get(test)
-        return self.seen["new"][test]["outcome"] == "passed" and (old is None or old["outcome"] == "failed")
+        failed = not self.is_old_late if old is None else old["outcome"] == "failed"
+        return self.seen["new"][test]["outcome"] == "passed" and failed
 
     def _lines(self, test, seen):
         """The changed lines that a test reaches, as triples of version, file and line."""
@@ -206,7 +218,7 @@ class Suite:
         for _, tests in sorted(causes.items(), key=lambda item: (isinstance(item[0], str), len(item[0])))[:CAUSES]:
             tests.sort(key=lambda test: (self.seen["old"].get(test) is None, len(test)))
             chosen.append(tests[:PER_CAUSE])
-        self.diff.progress("%d tests pass only on the new version: reducing %d of them" % (sum(map(len, causes.values())), len(chosen)))
+        self.diff.progress("%s only on the new version: reducing %d" % (_passing(sum(map(len, causes.values()))), len(chosen)))
         self._reduce(chosen)
 
     def _places(self, lines):

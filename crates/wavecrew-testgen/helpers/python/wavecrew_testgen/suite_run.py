@@ -76,6 +76,7 @@ def _plugin(pytest, request, guard, tracer, ranges, send):
 
         def pytest_runtest_logfinish(self, nodeid):
             if time.monotonic() > deadline:
+                send(event="late")
                 self.session.shouldstop = "late"
 
         def pytest_sessionstart(self, session):

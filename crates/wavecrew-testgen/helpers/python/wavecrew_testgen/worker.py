@@ -141,6 +141,8 @@ def main(request_path):
         why = "the import fails: %s: %s" % (type(error).__name__, str(error)[:200])
         if guard.refused is not None:
             why = "the sandbox refuses what the import does: %s" % guard.refused
+    if why is not None and "diff" in request:
+        why = why.replace(request["root"], "<project>")
     if why is not None:
         report.send("dropped", why=why)
         os._exit(0)

@@ -242,6 +242,46 @@ fn the_same_behaviour_in_other_words_is_no_difference() {
     assert!(module.calls > 100, "{module:#?}");
 }
 
+/// What tests pass to the module may name the folder of the version that they belong to.
+#[test]
+fn folders_of_the_versions_are_no_difference() {
+    let old = "exports.shown = (path) => 'in ' + path;\n";
+    let new = "exports.shown = (path) => {\n  return `in ${path}`;\n};\n";
+    let test = "const { shown } = require('..');\nconst { join } = require('path');\nshown(join(__dirname, 'a.txt'));\n";
+    let dir = tempfile::tempdir().unwrap();
+    for (side, text) in [("old", old), ("new", new)] {
+        fs::create_dir_all(dir.path().join(side).join("test")).unwrap();
+        fs::write(dir.path().join(side).join("index.js"), text).unwrap();
+        fs::write(dir.path().join(side).join("test/shown.js"), test).unwrap();
+    }
+    let module = compared(&dir.path().join("old"), &dir.path().join("new"), "index.js", 1);
+    assert_eq!(module.differences, [], "{module:#?}");
+    assert!(module.calls > 0 && module.complete, "{module:#?}");
+}
+
+/// Each has a cause of its own.
+#[test]
+fn functions_in_one_line_are_told_apart() {
+    let old = "exports.one = (n) => n + 1;\nexports.two = function (n) { return n + 2; };\nmodule.exports.three = { get(n) { return n + 3; } }.get;\n";
+    let (_dir, module) = in_node(old, &old.replace("n + ", "n - "));
+    for (line, function) in (1..).zip(["one", "two", "three"]) {
+        let found = difference(&module, function, "value");
+        assert_eq!(found.new_lines, [(line, line)], "{found:?}");
+    }
+}
+
+#[test]
+fn a_module_with_await_outside_of_functions_is_compared() {
+    let old = "export const price = (n) => (n > 10 ? n * 2 : n);\nawait null;\n";
+    let dir = tempfile::tempdir().unwrap();
+    for (side, text) in [("old", old.to_owned()), ("new", old.replace("> 10", ">= 10"))] {
+        fs::create_dir(dir.path().join(side)).unwrap();
+        fs::write(dir.path().join(side).join("index.mjs"), text).unwrap();
+    }
+    let module = compared(&dir.path().join("old"), &dir.path().join("new"), "index.mjs", 1);
+    assert_eq!(difference(&module, "price", "value").input, "price(10)");
+}
+
 #[test]
 fn a_version_that_cannot_be_loaded_is_reported_with_its_error() {
     let good = "exports.one = () => 1;\n";
@@ -259,12 +299,17 @@ fn a_version_that_cannot_be_loaded_is_reported_with_its_error() {
             "require('net').createServer().listen(0);\n",
             "the code tries to use the network",
         ),
+        (
+            "require('./missing.js');\n",
+            "the new version cannot be loaded: Error: Cannot find module './missing.js'",
+        ),
     ] {
         let (dir, module) = in_node(good, text);
         let [dropped] = module.dropped.as_slice() else {
             panic!("{module:#?}");
         };
         assert!(dropped.why.contains(why), "{dropped:?}");
+        assert!(!dropped.why.contains('\n') && module.complete, "{module:?}");
         let left = fs::read_dir(dir.path().join("new")).unwrap().count();
         assert_eq!(left, 1, "nothing is left behind");
     }
