@@ -3,20 +3,14 @@
 use crate::crash::matrix::{Density, Matrix};
 use crate::crash::outcome::after_refusal;
 use crate::crash::trace::{Fault, Point, strike};
-use crate::crash::{BEGIN, small_run};
+use crate::crash::{BEGIN, small_run, unconfined_run};
 use std::process::Command;
 use wavecrew_test_support::sandbox::Sandbox;
 
 #[test]
 fn a_full_disk_is_reported_and_the_session_resumes() {
-    // The sandbox opens hundreds of folders, which fills no disk and makes it hard to meet the calls that do.
-    let without_sandbox = || {
-        let sandbox = small_run();
-        sandbox.write("wavecrew.toml", "sandbox = \"off\"\n");
-        sandbox
-    };
     let calls = ["write", "pwrite64", "openat", "mkdir", "fdatasync"];
-    refuse(without_sandbox, &calls, "ENOSPC");
+    refuse(unconfined_run, &calls, "ENOSPC");
 }
 
 #[test]
