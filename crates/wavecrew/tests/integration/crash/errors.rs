@@ -21,7 +21,7 @@ fn a_broken_disk_is_reported_and_the_session_resumes() {
 
 #[test]
 fn too_many_open_files_are_reported_and_the_session_resumes() {
-    refuse(small_run, &["openat"], "EMFILE");
+    refuse(unconfined_run, &["openat"], "EMFILE");
 }
 
 #[test]
