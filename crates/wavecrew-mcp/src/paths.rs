@@ -51,7 +51,7 @@ impl Root {
         }
         match file.symlink_metadata() {
             Ok(found) if !found.is_file() => {
-                Err(format!("{path} is a link or no regular file; remove it first"))
+                Err(format!("{path} is a link or not a regular file; remove it first"))
             }
             _ => Ok(file),
         }

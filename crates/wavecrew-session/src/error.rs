@@ -170,7 +170,7 @@ impl SessionError {
                 "workers send messages only to the coordinator: omit the recipient".into()
             }
             Self::UnclaimedReport { .. } => {
-                "take that report into the journal before starting the attempt again".into()
+                "continue the session, so that the report is recorded first".into()
             }
             Self::InvalidPlan { .. } => "fix the table, then continue".into(),
             Self::InvalidTeam { .. } => "fix the team file, then continue".into(),

@@ -77,7 +77,7 @@ pub fn choose(
                 return Err(Failure::with_help(
                     "no agent was chosen, and none is installed",
                     format!(
-                        "install one (`{}` says how), name a program that does the tasks, for example `--agent \
+                        "install one (`{}` shows how), pass a program, for example `--agent \
                          'command:./agent.sh'`, or set `agent` in wavecrew.toml (`{}` writes one)",
                         hint::command("agents"),
                         hint::command("init")

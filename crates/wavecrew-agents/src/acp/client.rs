@@ -203,7 +203,7 @@ impl Client {
             (Stage::ChoosingModel(due), Ok(_)) if *id == due => self.prompt(),
             (Stage::ChoosingModel(due), Err(error)) if *id == due => {
                 let model = self.model.clone().unwrap_or_default();
-                let message = format!("it does not take the model `{model}`: {}", error_message(error));
+                let message = format!("it does not accept the model `{model}`: {}", error_message(error));
                 self.fail(Failure::of_kind(FailKind::BadRequest, &message));
             }
             (Stage::Prompting(due), Ok(result)) if *id == due => {

@@ -51,7 +51,7 @@ macro_rules! server_tools {
                 // Not listed: only workers have this tool, from their own server, but skills know its name.
                 Ok((name == "report_agent_job_result").then(|| json!({
                     "accepted": false,
-                    "reason": "this is not a worker of the job: only the worker of an item reports for it",
+                    "reason": "only the worker of an item can report for it",
                 })))
             }
         }

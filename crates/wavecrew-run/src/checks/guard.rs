@@ -214,7 +214,7 @@ fn changed_project(
             .map(|name| quoted_path(name))
             .collect();
         let text = format!(
-            "while the task ran, settings or hooks of the repository changed that make git start programs: {}",
+            "while the task ran, repository hooks or settings that start programs changed: {}",
             shown.join(", ")
         );
         problems.push(Problem::new(Rule::Foreign, text));

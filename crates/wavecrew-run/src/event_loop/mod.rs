@@ -61,7 +61,7 @@ pub enum DriveError {
 }
 
 /// The note at the start of a run if the kernel does not end workers with the guardian.
-const UNCONTAINED: &str = "No PID namespace here: if wavecrew and its guardian are killed at once, workers may keep running \
+const UNCONTAINED: &str = "This machine has no PID namespace. If wavecrew and its guardian are killed at the same time, workers may keep running \
                            until you continue the session. `wavecrew doctor` shows what to do.";
 
 /// Asks a person; runs on its own thread.

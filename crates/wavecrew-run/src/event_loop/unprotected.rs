@@ -79,7 +79,7 @@ pub(super) fn restored_journal(suspects: &[String]) -> Notice {
 pub(super) fn set_aside(dir: &SessionDir, bytes: &[u8], suspects: &[String]) -> Result<String, SessionError> {
     let path = save_rejected_edit(dir, bytes)?;
     Ok(format!(
-        "it was made while workers ran that can write the table: {}; it is kept in {}. Pause the run and edit the table when no \
+        "workers that can write the table were running ({}), so the edit was not applied; it is saved in {}. Pause the run and edit the table when no \
          worker runs, or edit the row in the browser",
         suspects.join(", "),
         path.display()

@@ -24,7 +24,7 @@ pub fn summary(mode: SandboxMode, support: Support) -> String {
         return "off, as set; workers may do whatever you may".to_owned();
     }
     if !support.any() {
-        return "none, this machine offers none; workers may do whatever you may".to_owned();
+        return "none: this machine supports none; workers can do everything that you can".to_owned();
     }
     let LandlockAbi(abi) = support.landlock;
     let mut parts = Vec::new();

@@ -51,13 +51,13 @@ pub struct Args {
     /// Time for the whole comparison
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = read_budget)]
     budget: u64,
-    /// Fail with a message about the first difference, also for a removed or changed interface
+    /// Fail if there is a difference, or a removed or changed function
     #[arg(long, value_name = "WHAT", value_enum)]
     expect: Option<Expected>,
     /// Write tests that fail on the old version and pass on the new one
     #[arg(long)]
     write_tests: bool,
-    /// Write tests of what stayed the same around the change
+    /// Write tests of inputs that reach changed code and give the same result
     #[arg(long)]
     guard: bool,
     /// Form of the report
@@ -250,13 +250,13 @@ impl Args {
         }
         if report.is_empty_handed() {
             return Err(Failure::with_help(
-                "nothing could be compared; the report says why",
+                "nothing could be compared; see the report for the reason",
                 "fix what it names, or use a longer --budget",
             ));
         }
         if report.is_undecided() {
             return Err(Failure::with_help(
-                "some inputs differed, and the time was too short to confirm it",
+                "some inputs differed, but the time limit ended before this could be confirmed",
                 "use a longer --budget",
             ));
         }

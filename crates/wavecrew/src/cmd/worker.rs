@@ -43,7 +43,7 @@ pub struct Args {
     /// Folder for copies of projects [default: in the user's state folder]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Run what the user with this key has signed; may be repeated [default: the key of this user]
+    /// Accept runs signed with this user's key; may be repeated [default: the key of this user]
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
     /// Print the key of this user, which other machines trust with --trust, and exit
@@ -143,7 +143,7 @@ fn line(news: &HostNews) -> String {
     match news {
         HostNews::Ready { containment: true } => "Ready".to_owned(),
         HostNews::Ready { containment: false } => {
-            "Ready. No PID namespace here: if this process is killed, its workers may keep running."
+            "Ready. This machine has no PID namespace: if this process is killed, its workers may keep running."
                 .to_owned()
         }
         HostNews::Started { task, run } => format!("[START] {task} of {run}"),

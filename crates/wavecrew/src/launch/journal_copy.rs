@@ -203,7 +203,7 @@ impl Launch<'_> {
         let found = connection(config, self.flags.remote.nats.as_deref(), &self.project);
         let Some(connection) = found else {
             return Err(Failure::with_help(
-                format!("the journal of the session `{run}` is on NATS, and no server is named"),
+                format!("the journal of the session `{run}` is on NATS, but no NATS server is set"),
                 "add --nats URL, or `nats` to the [remote] section of wavecrew.toml",
             ));
         };

@@ -99,7 +99,7 @@ fn settings(
         return match place {
             None | Some(Where::Local) => Ok(None),
             Some(Where::Remote | Where::Any) => Err(Failure::with_help(
-                "workers on other machines need a NATS server, and none is named",
+                "workers on other machines need a NATS server, but none is set",
                 "add --nats URL, or `nats` to the [remote] section of wavecrew.toml",
             )),
         };

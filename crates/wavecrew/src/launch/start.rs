@@ -111,11 +111,11 @@ impl Launch<'_> {
         let id = dir.id();
         if self.global.json || !terminal::is_interactive() {
             return Err(Failure::with_help(
-                format!("the session `{id}` of the same work is unfinished"),
+                format!("the session `{id}` for the same work is unfinished"),
                 format!("use `--continue {id}` to continue it, or -y to start a new session"),
             ));
         }
-        let question = format!("The session {id} of the same work is unfinished:");
+        let question = format!("The session {id} for the same work is unfinished:");
         match terminal::choose(&question, &["Continue it", "Start a new session"], 0) {
             Some(0) => self.resume(dir, &ResumeOptions::default()).map(Some),
             Some(_) => Ok(None),

@@ -166,7 +166,7 @@ pub fn event(event: &Event, ledger: &Ledger) -> Option<(Weight, String)> {
         ),
         Event::RolledBack { task, why } => (
             Weight::Trouble,
-            format!("{task} has its previous result again: {}", one_line(why)),
+            format!("{task}: previous result restored: {}", one_line(why)),
         ),
         Event::Acted {
             action, task, via, ..

@@ -57,7 +57,7 @@ fn name_problem(value: &Value, place: &str, name: &str) -> Option<Problem> {
         let found = super::quoted_path(found);
         Problem::new(
             Rule::Disagrees,
-            format!("says {found} at {place}, and the file is of `{wanted}`"),
+            format!("has {found} at {place}, but the file name requires `{wanted}`"),
         )
     })
 }

@@ -357,7 +357,7 @@ fn only_refers(task: &PlanTask, tasks: &[PlanTask]) -> Option<Problem> {
     let text = if names_other && is_prose && particulars_without(&rest, ENSURING) == 0 {
         "only refers to another one"
     } else if steps.count() > 2 && is_prose && particulars_without(&rest, WORKING) == 0 {
-        "only has steps of the way of working"
+        "only lists working steps, such as commit and review, and no result"
     } else {
         return None;
     };

@@ -22,7 +22,7 @@ pub(super) fn evasions(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::Thin,
             format!(
-                "asks, and does not answer, below {} headings; below `{wanted}`: {}",
+                "only asks questions under {} headings; under `{wanted}`: {}",
                 asking.len(),
                 quoted(text)
             ),
@@ -33,17 +33,17 @@ pub(super) fn evasions(parts: &[(&str, Vec<&Block>)]) -> Vec<Problem> {
         problems.push(Problem::new(
             Rule::Thin,
             format!(
-                "tells what such a document has, below `{wanted}`: {}",
+                "describes what such a document contains instead of its content, under `{wanted}`: {}",
                 quoted(text)
             ),
         ));
     }
     for (wanted, text) in &texts {
         if only_defers(text) {
-            let text = format!("leaves its content to later below `{wanted}`: {}", quoted(text));
+            let text = format!("postpones the content of `{wanted}`: {}", quoted(text));
             problems.push(Problem::new(Rule::Gaps, text));
         } else if fit(wanted, "Goals") > 0 && only_hopes(text) {
-            let text = format!("has goals that nothing could miss: {}", quoted(text));
+            let text = format!("has goals that any result would meet: {}", quoted(text));
             problems.push(Problem::new(Rule::Thin, text));
         }
     }

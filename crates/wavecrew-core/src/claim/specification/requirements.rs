@@ -129,7 +129,7 @@ pub(in crate::claim) fn problems(text: &str) -> Vec<Problem> {
             &ids(&flawed(CriteriaFlaw::Vague)),
         ),
         listed(Rule::Gaps, "has a placeholder in", &ids(&is_empty)),
-        listed(Rule::Gaps, "leaves to later what is meant by", &deferred).filter(|_| most_deferred),
+        listed(Rule::Gaps, "does not define yet", &deferred).filter(|_| most_deferred),
         listed(
             Rule::Missing,
             "has no priority (Must, Should, Could or Won't) for",

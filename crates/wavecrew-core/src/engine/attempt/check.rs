@@ -49,7 +49,7 @@ impl Engine {
             report: WorkerReport {
                 result: TaskResult {
                     status: Status::Completed,
-                    findings: format!("{error}; what it delivered until then counts"),
+                    findings: format!("{error}; the work delivered before that counts"),
                     ..TaskResult::default()
                 },
                 whole_findings: None,
@@ -135,7 +135,7 @@ impl Engine {
             task,
             attempt: attempt.number,
             stop: StopReason::Ok,
-            error: "it could no longer start when its check ended".to_owned(),
+            error: "it was not started: the run could start no worker when its check ended".to_owned(),
         });
         self.schedule.put_back(attempt.task);
     }
@@ -175,8 +175,9 @@ impl Engine {
         let good_enough = limits
             .enough
             .is_some_and(|(from, enough)| runs >= from && pass_rate.is_some_and(|rate| rate >= enough));
-        let message =
-            format!("Your work was checked. This is still short:\n\n{short}\n\nFix it and report again.");
+        let message = format!(
+            "wavecrew checked your work. These problems remain:\n\n{short}\n\nFix it and report again."
+        );
         if !good_enough
             && self.send_back(
                 worker,
@@ -191,10 +192,7 @@ impl Engine {
         match limits.at_limit {
             OnLimit::Fail if !good_enough => {
                 let rounds = limits.iterations;
-                self.contradict(
-                    worker,
-                    format!("Still short after {rounds} rounds of repair: {short}"),
-                );
+                self.contradict(worker, format!("Problems remain after {rounds} repairs: {short}"));
             }
             OnLimit::Fail | OnLimit::Accept => {
                 if !findings.doubt.is_empty() {

@@ -51,7 +51,7 @@ impl Engine {
             AttemptStage::Starting | AttemptStage::Working => match attempt.finish_by {
                 Some(until) if now >= until => {
                     let total = human(wall + limits.interactive_grace);
-                    let error = format!("Timed out after {total}, though it was asked to finish");
+                    let error = format!("Timed out after {total}; it did not finish when asked");
                     self.expire(worker, StopReason::Timeout, error);
                 }
                 None if now.since(attempt.started) >= wall && interactive => {
@@ -108,7 +108,7 @@ impl Engine {
             self.expire(
                 worker,
                 StopReason::Budget,
-                format!("Ended within its turn: {why}"),
+                format!("Ended during its turn: {why}"),
             );
         }
     }

@@ -110,7 +110,7 @@ impl Engine {
             };
         if again && let Some(why) = self.task_limit_reached(ix) {
             again = false;
-            result.error = format!("{}; not tried again: {why}", result.error);
+            result.error = format!("{}; no further attempt: {why}", result.error);
         }
         if again && let Retry::WhenServed(_) = retry {
             self.record(Event::Postponed {

@@ -270,8 +270,8 @@ impl Engine {
     pub(super) fn ask_about(&mut self, worker: WorkerId, reason: &str) -> bool {
         let message = format!(
             "Your work cannot be verified as it is: {reason}\n\
-             Correct this and report again. If it is right as it is, report again unchanged: it then counts as \
-             unverified, with this reason."
+             Correct this and report again. If it is correct, send the same report again: the task then \
+             completes as unverified, with this reason."
         );
         self.send_back(worker, |attempt| &mut attempt.asked, 1, reason, message)
     }

@@ -56,7 +56,7 @@ impl Engine {
             let many = round.max_rounds;
             match round.on_limit {
                 OnLimit::Accept => {
-                    why = format!("{why} after {many} rounds: accepted with a warning");
+                    why = format!("{why}; limit of {many} rounds reached: accepted with a warning");
                     PolicyStep::Decide(PolicyOutcome::Accepted)
                 }
                 OnLimit::Fail => {

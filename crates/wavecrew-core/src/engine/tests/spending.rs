@@ -187,7 +187,7 @@ fn a_worker_that_passes_the_limit_of_its_task_is_ended_within_its_turn() {
     let blocked = TurnExit::Reason(StopReason::PermissionBlocked);
     super::agents::ends_with(&mut rig, 1, blocked, 55, None);
     rig.closed(1);
-    let error = "Ended within its turn: it used 50 of 50 tokens (--max-task-tokens)";
+    let error = "Ended during its turn: it used 50 of 50 tokens (--max-task-tokens)";
     assert_eq!(rig.error("A"), error);
     let ledger = rig.engine.ledger();
     let task = ledger.task(ledger.plan().find("A").expect("a task"));

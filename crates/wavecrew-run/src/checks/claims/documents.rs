@@ -130,7 +130,7 @@ fn absent_file(sources: &Sources<'_>, text: &str, is_elsewhere: &dyn Fn(&str) ->
             (goes_on && !is_added && !is_there).then_some(file)
         })?;
     let file = quoted_path(&file);
-    let text = format!("calls {file} existing, and there is no such file");
+    let text = format!("says that {file} exists, but it does not");
     Some(Problem::new(Rule::Absent, text))
 }
 

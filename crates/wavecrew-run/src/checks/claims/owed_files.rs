@@ -73,7 +73,7 @@ fn check_owed(
                     quoted_path(owed.pattern.as_str()),
                     quoted_path(&there.to_string_lossy()),
                 );
-                format!("{name} is missing, and there is {there}: move it to {name} in the session folder")
+                format!("{name} is missing; found {there} instead: move it to {name} in the session folder")
             }
             None => problem,
         });

@@ -64,7 +64,7 @@ fn unlisted(session_dir: &Path, plan_tasks: &str, tasks: &[PlanTask]) -> Vec<Str
         .map(|id| format!("{plan} lists {}, which has no file", quoted_path(id)));
     let not_listed = there.difference(&listed).map(|id| {
         let id = quoted_path(id);
-        format!("there is a file of the task {id}, which {plan} does not list: list it, or remove the file")
+        format!("task {id} has a file, but {plan} does not list it: list it, or remove the file")
     });
     without_file.chain(not_listed).collect()
 }

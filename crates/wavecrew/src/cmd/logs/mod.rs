@@ -309,7 +309,7 @@ fn no_log(dir: &SessionDir, logs: &[Log], task: &str, attempt: Option<u32>) -> F
         let attempts: Vec<String> = attempts.map(|log| log.attempt.to_string()).collect();
         return Failure::with_help(
             format!("attempt {attempt} of `{task}` has no log"),
-            format!("there are logs of attempt {}", attempts.join(", ")),
+            format!("attempts with a log: {}", attempts.join(", ")),
         );
     }
     if ids.iter().any(|id| id == task) {

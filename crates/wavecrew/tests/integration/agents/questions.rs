@@ -147,7 +147,7 @@ fn ended_within_its_turn(id: &'static str) {
     agent.expect_stop("budget");
     let finished = agent.finished();
     let error = finished["result"]["error"].as_str().unwrap();
-    assert!(error.starts_with("Ended within its turn: it used 2,"), "{error}");
+    assert!(error.starts_with("Ended during its turn: it used 2,"), "{error}");
     assert_eq!(agent.events("usage").len(), 1, "what it used is on record");
     agent.note("limit within a turn", "yes");
 }

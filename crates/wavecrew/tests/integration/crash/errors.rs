@@ -3,23 +3,25 @@
 use crate::crash::matrix::{Density, Matrix};
 use crate::crash::outcome::after_refusal;
 use crate::crash::trace::{Fault, Point, strike};
-use crate::crash::{BEGIN, small_run};
+use crate::crash::{BEGIN, small_run, unconfined_run};
 use std::process::Command;
+use wavecrew_test_support::sandbox::Sandbox;
 
 #[test]
 fn a_full_disk_is_reported_and_the_session_resumes() {
-    refuse(&["write", "pwrite64", "openat", "mkdir", "fdatasync"], "ENOSPC");
+    let calls = ["write", "pwrite64", "openat", "mkdir", "fdatasync"];
+    refuse(unconfined_run, &calls, "ENOSPC");
 }
 
 #[test]
 fn a_broken_disk_is_reported_and_the_session_resumes() {
     let calls = ["write", "fsync", "fdatasync", "rename", "renameat", "renameat2"];
-    refuse(&calls, "EIO");
+    refuse(small_run, &calls, "EIO");
 }
 
 #[test]
 fn too_many_open_files_are_reported_and_the_session_resumes() {
-    refuse(&["openat"], "EMFILE");
+    refuse(unconfined_run, &["openat"], "EMFILE");
 }
 
 #[test]
@@ -49,9 +51,9 @@ fn a_small_limit_of_open_files_is_reported() {
 }
 
 /// Has the system refuse these calls, one at a time.
-fn refuse(calls: &[&str], error: &'static str) {
+fn refuse(prepare: impl Fn() -> Sandbox + Sync, calls: &[&str], error: &'static str) {
     let matrix = Matrix {
-        prepare: small_run,
+        prepare,
         words: &BEGIN,
         calls,
     };

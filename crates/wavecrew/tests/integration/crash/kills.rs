@@ -2,26 +2,28 @@
 
 use crate::crash::matrix::{Density, Matrix};
 use crate::crash::trace::{CHANGES, Fault};
-use crate::crash::{BEGIN, copy_of, killed_run, small_run};
+use crate::crash::{BEGIN, copy_of, killed_run, small_run, unconfined_run};
+use wavecrew_test_support::sandbox::Sandbox;
 
 #[test]
 fn a_run_killed_at_any_write_resumes() {
-    kill_at(&["write", "pwrite64", "ftruncate"]);
+    kill_at(small_run, &["write", "pwrite64", "ftruncate"]);
 }
 
 #[test]
 fn a_run_killed_at_any_sync_resumes() {
-    kill_at(&["fsync", "fdatasync"]);
+    kill_at(small_run, &["fsync", "fdatasync"]);
 }
 
 #[test]
 fn a_run_killed_at_any_rename_or_unlink_resumes() {
-    kill_at(&["rename", "renameat", "renameat2", "linkat", "unlink", "mkdir"]);
+    let calls = ["rename", "renameat", "renameat2", "linkat", "unlink", "mkdir"];
+    kill_at(small_run, &calls);
 }
 
 #[test]
 fn a_run_killed_at_any_file_creation_resumes() {
-    kill_at(&["openat"]);
+    kill_at(unconfined_run, &["openat"]);
 }
 
 #[test]
@@ -36,9 +38,9 @@ fn a_resumed_run_killed_anywhere_resumes() {
     matrix.strike(Fault::Kill, Density::Every);
 }
 
-fn kill_at(calls: &[&str]) {
+fn kill_at(prepare: impl Fn() -> Sandbox + Sync, calls: &[&str]) {
     let matrix = Matrix {
-        prepare: small_run,
+        prepare,
         words: &BEGIN,
         calls,
     };

@@ -35,7 +35,7 @@ fn documents_that_stay_wrong_fail() {
         ),
         (
             "report 'done in the project'",
-            "`spec/product-brief.md` is missing, and there is",
+            "`spec/product-brief.md` is missing; found",
         ),
         (
             "report done",
@@ -106,7 +106,7 @@ report planned"#;
     sandbox.run_pipeline("impl-only").expect_exit(0);
     sandbox.expect_prompt(
         "PLAN-001.2.2",
-        &["there is a file of the task `TASK-003`, which `plan/plan.json` does not list"],
+        &["task `TASK-003` has a file, but `plan/plan.json` does not list it"],
     );
     assert_eq!(
         sandbox.statuses(),

@@ -102,10 +102,7 @@ fn work_that_stays_broken_fails_after_three_rounds_and_is_not_merged() {
     sandbox.run_planex().expect_exit(1);
     assert_eq!(sandbox.turns("EXEC-001"), 4);
     let error = sandbox.cell("EXEC-001", "error");
-    assert!(
-        error.starts_with("Still short after 3 rounds of repair"),
-        "{error}"
-    );
+    assert!(error.starts_with("Problems remain after 3 repairs"), "{error}");
     assert!(
         !sandbox
             .subjects("main")

@@ -97,7 +97,9 @@ fn where_there_is_no_namespace_the_start_says_so_and_workers_end_with_the_guardi
     let run = sandbox.start();
     sandbox.wait_for_file("up");
     sandbox.kill_guardian();
-    run.wait().expect_exit(5).expect_output("No PID namespace here");
+    run.wait()
+        .expect_exit(5)
+        .expect_output("This machine has no PID namespace");
     sandbox.expect_no_processes();
     sandbox
         .wavecrew("doctor")

@@ -47,7 +47,7 @@ fn after_three_rounds_what_there_is_is_accepted_with_a_warning() {
     let last = run.rig.engine.ledger().decisions.last().expect("judged");
     assert_eq!(
         last.why,
-        "pass rate 1, coverage 40 % (target 80 %) after 3 rounds: accepted with a warning"
+        "pass rate 1, coverage 40 % (target 80 %); limit of 3 rounds reached: accepted with a warning"
     );
 }
 

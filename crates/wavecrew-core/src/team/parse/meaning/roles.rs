@@ -78,7 +78,7 @@ impl Check<'_, '_, '_> {
             self.problem(at!["roles", r, "owes", o, "path"], format!("{what} {why}"), None);
         }
         if owed.max_files.is_some_and(|max| max < owed.min_files) {
-            let message = format!("{what} wants at least {} files and fewer at most", owed.min_files);
+            let message = format!("{what} has `max_files` below `min_files` ({})", owed.min_files);
             self.problem(at!["roles", r, "owes", o, "max_files"], message, None);
         }
         let Some(when) = &owed.when else { return };
