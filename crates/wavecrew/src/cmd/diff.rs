@@ -149,7 +149,7 @@ impl Args {
         report.written = write_tests(&top, tests)?;
         self.show(global, &report)?;
         if global.json && (report.is_empty_handed() || report.is_undecided()) {
-            return Ok(Exit::BadInput); // the report says why
+            return Ok(Exit::BadInput); // the report has the reason
         }
         self.exit(&report, stopped.load(Ordering::Relaxed))
     }

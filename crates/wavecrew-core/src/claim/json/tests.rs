@@ -34,7 +34,7 @@ fn names_and_files_in_json() {
         ),
         (
             r#"{"id":"ISS-2"}"#,
-            &["says `ISS-2` at /id, and the file is of `ISS-1`"],
+            &["has `ISS-2` at /id, but the file name requires `ISS-1`"],
         ),
         (
             r#"{"id":"ISS-1","tasks":[{"files":["/etc/passwd"]},{"files":["a/../../b","src/"]}],"main":""}"#,

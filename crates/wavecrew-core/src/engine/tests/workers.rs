@@ -73,7 +73,7 @@ fn an_interactive_worker_is_asked_to_finish_before_it_is_ended() {
     assert!(!rig.actions().contains("close"));
     rig.pass(1).closed(1);
     assert!(rig.actions().starts_with("close 1, interactive result"));
-    assert!(rig.error("A").contains("asked to finish"));
+    assert!(rig.error("A").contains("did not finish when asked"));
 }
 
 #[test]
