@@ -87,7 +87,8 @@ impl RefusalLines {
                 if is_missing && !(confinement.hides(&path) && path.exists()) {
                     continue;
                 }
-                let access = if !confinement.may_read(&path) {
+                // What does not exist was to be created.
+                let access = if !confinement.may_read(&path) && path.exists() {
                     RefusedAccess::Read
                 } else if !confinement.may_write(&path) {
                     RefusedAccess::Write
@@ -170,6 +171,7 @@ mod tests {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         let home = root.join("home");
+        fs::write(home.join(".ssh/id"), "key").unwrap();
         let confinement = Confinement {
             read: vec![root.join("own"), root.join("other"), "/usr".into(), "/etc".into()],
             write: vec![root.join("own")],
@@ -201,6 +203,8 @@ mod tests {
             assert_eq!(found(&line), ["change other/file"], "{line}");
         }
         assert_eq!(found("cat: ~/.ssh/id: Permission denied"), ["read home/.ssh/id"]);
+        let created = found("sh: 1: cannot create ~/new.txt: Permission denied");
+        assert_eq!(created, ["change home/new.txt"]);
         // Refused by the system and not by the sandbox, or not refused at all.
         let own = root.join("own/file").display().to_string();
         assert!(found(&format!("cannot create {own}: Permission denied")).is_empty());
