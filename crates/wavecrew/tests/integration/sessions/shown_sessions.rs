@@ -205,7 +205,7 @@ fn logs_are_listed_and_shown_without_what_a_terminal_obeys() {
     assert_eq!(sandbox.wavecrew("logs run-x A --attempt 1 -f").ok(), "first\n");
     sandbox
         .wavecrew("logs run-x A --attempt 7")
-        .expect_error(2, &["attempt 7", "attempt 1, 2"]);
+        .expect_error(2, &["attempt 7", "attempts with a log: 1, 2"]);
     sandbox
         .wavecrew("logs run-x C")
         .expect_error(2, &["`C` printed nothing"]);
