@@ -34,7 +34,7 @@ fn a_workers_table_edit_does_not_count() {
         outcome
             .expect_exit(0)
             .expect_output("edit of tasks.csv was set aside")
-            .expect_output("workers that can write the table were running (a)");
+            .expect_output("workers that can write the table were running (a");
         assert_eq!(sandbox.statuses(), "a completed, b completed, c completed");
         let journal = sandbox.read("journal.ndjson");
         assert!(!journal.contains("marked_done"), "{journal}");
